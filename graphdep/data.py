@@ -1,0 +1,159 @@
+"""Sentences to one PyG ``Data``: the node table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.sentence import Sentence
+from graphdep.vocab import ROOT, RelationVocab, Vocab
+
+
+class NodeType(IntEnum):
+    """What a node stands for; the pieces of a word are all WORD."""
+
+    ROOT = 0
+    WORD = 1
+    RELATION = 2
+    CLS = 3
+    SEP = 4
+    EOU = 5
+
+
+def to_data(
+    sentences: Sequence[Sentence],
+    *,
+    vocab: Vocab | None = None,
+    relations: RelationVocab | None = None,
+    root: bool = True,
+    arcs: str = "basic",
+    positions: str = "utterance",
+    segment: Sequence[int] | None = None,
+    y: Tensor | None = None,
+) -> Data:
+    r"""One example (a sentence, a pair of sentences, a dialogue) as a PyG :class:`~torch_geometric.data.Data`.
+
+    Nodes are, utterance by utterance, the artificial ROOT (if :obj:`root`), the words, and with
+    ``arcs="enhanced"`` the empty nodes. Edges are not written: that is what :mod:`graphdep.transforms` is for.
+
+    Args:
+        sentences: The utterances of the example, in order.
+        vocab: Gives :obj:`input_ids`; without it the key is absent. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`RelationVocab`)
+        root: Put a ROOT node before the words of each utterance; without it a root word is its own
+            governor. (default: :obj:`True`)
+        arcs: ``"basic"`` takes :obj:`arc_index` from HEAD, ``"enhanced"`` from DEPS, where a sentence has it.
+            (default: ``"basic"``)
+        positions: Count :obj:`position` within the ``"utterance"`` or through the whole ``"example"``.
+            (default: ``"utterance"``)
+        segment: Segment of each utterance, e.g. ``[0, 1]`` for a pair. (default: all 0)
+        y: Graph-level target, ``[1]`` or ``[1, classes]``. (default: :obj:`None`)
+
+    Shapes:
+        - ``input_ids, node_type, governor_index, deprel, depth, utterance, word, position, segment``:
+          :math:`(|\mathcal{V}|)`, long
+        - ``arc_index``: :math:`(2, |\mathcal{A}|)`, governor -> dependent; ``arc_type``: :math:`(|\mathcal{A}|)`
+
+    Raises:
+        ValueError: If there is no sentence, or an option or the length of :obj:`segment` is wrong.
+    """
+    if not sentences:
+        raise ValueError("'sentences' is empty: an example has at least one sentence")
+    if arcs not in ("basic", "enhanced"):
+        raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
+    if positions not in ("utterance", "example"):
+        raise ValueError(f"'positions' must be 'utterance' or 'example' (got {positions!r})")
+    if segment is not None and len(segment) != len(sentences):
+        raise ValueError(f"'segment' has {len(segment)} entries for {len(sentences)} sentences")
+    relations = relations if relations is not None else RelationVocab()
+    table = _NodeTable(relations, vocab, root, arcs == "enhanced")
+    for sentence, part in zip(sentences, segment or [0] * len(sentences)):
+        table.add(sentence, part)
+    if positions == "example":
+        table.columns["position"] = list(range(table.num_nodes))
+    return table.data(y)
+
+
+class _NodeTable:
+    """The columns of the node table, filled utterance by utterance."""
+
+    KEYS = ("node_type", "governor_index", "deprel", "depth", "utterance", "word", "position", "segment")
+
+    def __init__(self, relations: RelationVocab, vocab: Vocab | None, root: bool, enhanced: bool) -> None:
+        self.relations, self.vocab, self.root, self.enhanced = relations, vocab, root, enhanced
+        self.columns: dict[str, list[int]] = {key: [] for key in self.KEYS}
+        if vocab is not None:
+            self.columns["input_ids"] = []
+        self.arcs: list[tuple[int, int, int]] = []
+        self.num_utterances = 0
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.columns["node_type"])
+
+    def add(self, sentence: Sentence, segment: int) -> None:
+        start = self.num_nodes
+        first = start + self.root  # node of the sentence's first word
+        empty = sentence.empty if self.enhanced and sentence.deps is not None else []
+        size = self.root + len(sentence) + len(empty)
+        if self.root:
+            self._add_node(NodeType.ROOT, start, RelationVocab.SELF, 0, -1, ROOT)
+        depth = sentence.depth
+        for word, (form, head, deprel) in enumerate(zip(sentence.form, sentence.head, sentence.deprel)):
+            governor = first + head - 1 if head else (start if self.root else first + word)
+            self._add_node(NodeType.WORD, governor, self.relations[deprel], depth[word], word, form)
+        for row in empty:
+            self._add_node(NodeType.WORD, self.num_nodes, RelationVocab.SELF, -1, -1, row[1])
+        self.columns["utterance"] += [self.num_utterances] * size
+        self.columns["position"] += range(size)
+        self.columns["segment"] += [segment] * size
+        self.num_utterances += 1
+        self._add_arcs(sentence, start, first, empty)
+
+    def _add_node(self, kind: NodeType, governor: int, deprel: int, depth: int, word: int, form: str) -> None:
+        row = {"node_type": int(kind), "governor_index": governor, "deprel": deprel, "depth": depth, "word": word}
+        for key, value in row.items():
+            self.columns[key].append(value)
+        if self.vocab is not None:
+            self.columns["input_ids"].append(self.vocab[form])
+
+    def _add_arcs(self, sentence: Sentence, start: int, first: int, empty: Sequence[tuple[str, ...]]) -> None:
+        if not self.enhanced or sentence.deps is None:
+            for node in range(first, first + len(sentence)):
+                governor = self.columns["governor_index"][node]
+                if governor != node:
+                    self.arcs.append((governor, node, self.columns["deprel"][node]))
+            return
+        node_of = {str(word + 1): first + word for word in range(len(sentence))}
+        node_of |= {row[0]: first + len(sentence) + i for i, row in enumerate(empty)}
+        if self.root:
+            node_of["0"] = start
+        dependents = zip(_node_of_words(node_of, sentence, empty), [*sentence.deps, *map(_empty_deps, empty)])
+        for dependent, deps in dependents:
+            for head, label in deps:
+                if head in node_of:
+                    self.arcs.append((node_of[head], dependent, self.relations[label]))
+
+    def data(self, y: Tensor | None) -> Data:
+        data = Data(num_nodes=self.num_nodes)
+        for key, column in self.columns.items():
+            data[key] = torch.tensor(column, dtype=torch.long)
+        arcs = torch.tensor(self.arcs, dtype=torch.long).view(-1, 3)
+        data.arc_index, data.arc_type = arcs[:, :2].t().contiguous(), arcs[:, 2].contiguous()
+        if y is not None:
+            data.y = y
+        return data
+
+
+def _node_of_words(node_of: dict[str, int], sentence: Sentence, empty: Sequence[tuple[str, ...]]) -> list[int]:
+    return [node_of[str(word + 1)] for word in range(len(sentence))] + [node_of[row[0]] for row in empty]
+
+
+def _empty_deps(row: tuple[str, ...]) -> list[tuple[str, str]]:
+    if row[8] == "_":
+        return []
+    return [(head, label) for head, _, label in (part.partition(":") for part in row[8].split("|"))]

@@ -1,0 +1,255 @@
+"""Fixed ids for words and for relations, saved as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from graphdep.io.atomic import atomic_path
+
+UNK, ROOT, CLS, SEP, EOU = "[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"
+_SPECIALS = (UNK, ROOT, CLS, SEP, EOU)
+
+
+class Vocab:
+    r"""Words with fixed ids: ``[UNK]`` 0, ``[ROOT]`` 1, ``[CLS]`` 2, ``[SEP]`` 3, ``[EOU]`` 4, then the words.
+
+    Args:
+        words: The words, most important first, without the special ones.
+        lower: Look words up in lower case. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If a word occurs twice or is a special one.
+    """
+
+    def __init__(self, words: Iterable[str] = (), *, lower: bool = False) -> None:
+        self.words = [*_SPECIALS, *words]
+        self.lower = lower
+        self._ids = {word: i for i, word in enumerate(self.words)}
+        if len(self._ids) != len(self.words):
+            word, count = Counter(self.words).most_common(1)[0]
+            raise ValueError(f"'words' holds {word!r} {count} times")
+
+    @classmethod
+    def build(cls, sentences: Iterable[Sequence[str]], *, min_freq: int = 1, lower: bool = False) -> Vocab:
+        """Counts the words of ``sentences`` (word lists) and keeps those seen ``min_freq`` times or more.
+
+        Order: by count, then alphabetically, so that the same corpus always gives the same ids.
+        """
+        if min_freq < 1:
+            raise ValueError(f"'min_freq' must be at least 1 (got {min_freq})")
+        counts = Counter(word.lower() if lower else word for words in sentences for word in words)
+        kept = [w for w, n in counts.items() if n >= min_freq and w not in _SPECIALS]
+        return cls(sorted(kept, key=lambda w: (-counts[w], w)), lower=lower)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, word: str) -> int:
+        return self._ids.get(word, self._ids.get(word.lower(), 0) if self.lower else 0)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._ids or (self.lower and word.lower() in self._ids)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocab) and self.state_dict() == other.state_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} words, lower={self.lower})"
+
+    def state_dict(self) -> dict:
+        """Plain values, for JSON and for checkpoints."""
+        return {"words": self.words[len(_SPECIALS) :], "lower": self.lower}
+
+    @classmethod
+    def from_state_dict(cls, state: dict) -> Vocab:
+        return cls(state["words"], lower=state["lower"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        _save_json(self.state_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Vocab:
+        return cls.from_state_dict(_load_json(path, {"words": list, "lower": bool}))
+
+
+# Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
+# Ids follow this order, so entries are only ever appended to the learned labels, never inserted here.
+_UNIVERSAL = """acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
+dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum
+root vocative xcomp""".split()
+_SUBTYPES = """acl:adv acl:attr acl:cleft acl:cmpr acl:fixed acl:inf acl:relat acl:relcl acl:tmod advcl:abs
+advcl:cau advcl:cleft advcl:cmpr advcl:cond advcl:coverb advcl:eval advcl:lcl advcl:lto advcl:mcl advcl:objective
+advcl:pred advcl:purp advcl:relcl advcl:svc advcl:sp advcl:tcl advmod:adj advmod:arg advmod:cau advmod:comp
+advmod:deg advmod:det advmod:df advmod:dir advmod:emph advmod:eval advmod:fixed advmod:foc advmod:freq advmod:lfrom
+advmod:lmod advmod:lmp advmod:lto advmod:mmod advmod:mode advmod:neg advmod:obl advmod:que advmod:tfrom advmod:tlocin
+advmod:tmod advmod:to advmod:tto amod:att amod:attlvc amod:flat appos:trans aux:aff aux:aspect aux:caus aux:clitic
+aux:cnd aux:exhort aux:imp aux:mood aux:neg aux:nec aux:opt aux:part aux:pass aux:pot aux:q aux:tense case:acc
+case:adv case:aff case:det case:dislocated case:gen case:loc case:pred case:voc cc:nc cc:preconj ccomp:cleft
+ccomp:obj ccomp:obl ccomp:pmod ccomp:pred clf:det compound:a compound:adj compound:affix compound:amod compound:apr
+compound:atov compound:dir compound:ext compound:lvc compound:n compound:nn compound:preverb compound:pron
+compound:prt compound:quant compound:redup compound:smixut compound:svc compound:v compound:vo compound:vv
+compound:z conj:expl conj:extend conj:svc cop:expl cop:identity cop:locat cop:own csubj:asubj csubj:cleft
+csubj:cop csubj:outer csubj:pass csubj:pred csubj:vsubj dep:alt dep:aff dep:ana dep:comp dep:conj dep:cop
+dep:infl dep:iobj dep:mark dep:mod dep:obj dep:prt dep:redup dep:ss det:adj det:noun det:numgov det:nummod det:poss
+det:predet det:pron det:pmod det:rel discourse:emo discourse:filler discourse:intj discourse:otherwise discourse:q
+discourse:sp dislocated:cleft dislocated:csubj dislocated:nsubj dislocated:obj dislocated:subj dislocated:vo
+expl:comp expl:impers expl:pass expl:poss expl:pv expl:subj flat:abs flat:dist flat:foreign flat:frac flat:gov
+flat:name flat:num flat:number flat:range flat:redup flat:repeat flat:sibl flat:time flat:title flat:vv iobj:agent
+iobj:appl iobj:caus iobj:patient mark:adv mark:advmod mark:aff mark:plur mark:pcomp mark:prt mark:q mark:rel
+nmod:abl nmod:agent nmod:appos nmod:arg nmod:att nmod:attlvc nmod:attr nmod:bahuv nmod:cau nmod:comp nmod:desc
+nmod:det nmod:flat nmod:fixed nmod:gen nmod:gobj nmod:gsubj nmod:lfrom nmod:lmod nmod:lmp nmod:npmod nmod:obj
+nmod:obl nmod:obllvc nmod:part nmod:pass nmod:periph nmod:poss nmod:pmod nmod:pred nmod:prep nmod:prp nmod:range
+nmod:relat nmod:subj nmod:tmod nmod:unmarked nsubj:advmod nsubj:aff nsubj:appos nsubj:bfoc nsubj:caus nsubj:cleft
+nsubj:cop nsubj:expl nsubj:ifoc nsubj:lfoc nsubj:lvc nsubj:nc nsubj:nn nsubj:obj nsubj:outer nsubj:pass nsubj:periph
+nsubj:quasi nsubj:x nsubj:xsubj nummod:det nummod:entity nummod:flat nummod:gov nummod:mod nummod:pref obj:advmod
+obj:advneg obj:agent obj:appl obj:caus obj:lvc obj:nn obj:obl obj:patient obj:periph obl:abl obl:ad obl:adj obl:adv
+obl:advmod obl:agent obl:appl obl:arg obl:cau obl:cmp obl:cmpr obl:comp obl:dat obl:freq obl:grad obl:inst obl:iobj
+obl:lfrom obl:lmod obl:lmp obl:lto obl:lvc obl:mcl obl:mod obl:npmod obl:obj obl:orphan obl:own obl:part obl:path
+obl:patient obl:periph obl:pmod obl:poss obl:pred obl:prep obl:sentcon obl:smod obl:soc obl:subj obl:tmod obl:unmarked
+obl:with orphan:missing parataxis:appos parataxis:conj parataxis:coord parataxis:deletion parataxis:discourse
+parataxis:hashtag parataxis:insert parataxis:mod parataxis:newsent parataxis:nsubj parataxis:obj parataxis:parenth
+parataxis:rel parataxis:rep parataxis:restart parataxis:rt parataxis:sentence parataxis:trans parataxis:url
+punct:hyph vocative:cl vocative:mention xcomp:adj xcomp:cleft xcomp:ds xcomp:obj xcomp:pred xcomp:subj
+xcomp:vcomp""".split()
+
+
+class RelationVocab:
+    r"""Ids of relations, the same for every graph, corpus and run.
+
+    ======================  ==========================================================================
+    id                      meaning
+    ======================  ==========================================================================
+    ``NONE`` = 0            no relation: no score, gate 0
+    ``SELF`` = 1            a node and itself, path code (0, 0)
+    ``UNK`` = 2             a relation that is not known and has no known base
+    3 ...                   universal relations and their subtypes, each followed by its inverse
+    ...                     path codes (a, b) with 1 <= a + b <= :obj:`max_path`
+    ...                     learned labels, each followed by its inverse
+    ======================  ==========================================================================
+
+    A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``), then to ``dep``;
+    :obj:`fallbacks` counts how often each label did.
+
+    Args:
+        learned: Further labels, appended after the fixed block. (default: none)
+    """
+
+    NONE, SELF, UNK = 0, 1, 2
+    max_path = 8
+    _FIRST = 3
+    _FIXED = (*_UNIVERSAL, *_SUBTYPES)
+    _PATHS = tuple((a, s - a) for s in range(1, max_path + 1) for a in range(s + 1))
+    _FIRST_PATH = _FIRST + 2 * len(_FIXED)
+    _FIRST_LEARNED = _FIRST_PATH + len(_PATHS)
+
+    def __init__(self, learned: Iterable[str] = ()) -> None:
+        self.learned = list(learned)
+        labels = [*self._FIXED, *self.learned]
+        if len(set(labels)) != len(labels):
+            label, count = Counter(labels).most_common(1)[0]
+            raise ValueError(f"'learned' repeats {label!r} or a fixed relation ({count} times in all)")
+        self._ids = {label: self._FIRST + 2 * i for i, label in enumerate(self._FIXED)}
+        self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
+        self.fallbacks: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._FIRST_LEARNED + 2 * len(self.learned)
+
+    def __getitem__(self, label: str) -> int:
+        if label in self._ids:
+            return self._ids[label]
+        self.fallbacks[label] += 1
+        return self._ids.get(label.partition(":")[0], self._ids["dep"])
+
+    def __contains__(self, label: str) -> bool:
+        return label in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RelationVocab) and self.learned == other.learned
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} relations, {len(self.learned)} learned)"
+
+    @classmethod
+    def path(cls, a: int, b: int) -> int:
+        """Id of the path that goes ``a`` arcs up to the lowest common ancestor, then ``b`` arcs down.
+
+        Raises:
+            ValueError: If ``a`` or ``b`` is negative or their sum exceeds :obj:`max_path`.
+        """
+        if a < 0 or b < 0 or a + b > cls.max_path:
+            raise ValueError(f"path ({a}, {b}) is outside 0 <= a + b <= {cls.max_path}")
+        return cls.SELF if a + b == 0 else cls._FIRST_PATH + cls._PATHS.index((a, b))
+
+    @classmethod
+    def inverse(cls, relation: Tensor) -> Tensor:
+        """Ids of the inverse relations, element by element: the same arc seen from its other end.
+
+        Path codes (a, b) become (b, a); NONE, SELF and UNK are their own inverse.
+        """
+        table = torch.arange(cls._FIRST_LEARNED)
+        table[cls._FIRST : cls._FIRST_PATH] = _swap_pairs(cls._FIRST, cls._FIRST_PATH)
+        table[cls._FIRST_PATH :] = torch.tensor([cls.path(b, a) for a, b in cls._PATHS])
+        learned = (relation - cls._FIRST_LEARNED).clamp(min=0).bitwise_xor(1) + cls._FIRST_LEARNED
+        fixed = table.to(relation.device)[relation.clamp(max=cls._FIRST_LEARNED - 1)]
+        return torch.where(relation < cls._FIRST_LEARNED, fixed, learned)
+
+    def label(self, relation: int) -> str:
+        """The name of an id, for pictures and messages; an inverse relation ends in ``^-1``."""
+        if relation < self._FIRST:
+            return ("[NONE]", "[SELF]", "[UNK]")[relation]
+        if self._FIRST_PATH <= relation < self._FIRST_LEARNED:
+            return f"path{self._PATHS[relation - self._FIRST_PATH]}".replace(" ", "")
+        labels, first = (
+            (self._FIXED, self._FIRST) if relation < self._FIRST_PATH else (self.learned, self._FIRST_LEARNED)
+        )
+        number, inverted = divmod(relation - first, 2)
+        return labels[number] + ("^-1" if inverted else "")
+
+    def state_dict(self) -> dict:
+        """Plain values, for JSON and for checkpoints. ``fixed`` guards against another fixed block."""
+        return {"fixed": self._FIRST_LEARNED, "learned": self.learned}
+
+    @classmethod
+    def from_state_dict(cls, state: dict) -> RelationVocab:
+        if state["fixed"] != cls._FIRST_LEARNED:
+            raise ValueError(f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}")
+        return cls(state["learned"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        _save_json(self.state_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
+        return cls.from_state_dict(_load_json(path, {"fixed": int, "learned": list}))
+
+
+def _swap_pairs(start: int, end: int) -> Tensor:
+    return (torch.arange(end - start) ^ 1) + start
+
+
+def _save_json(state: dict, path: str | os.PathLike[str]) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _load_json(path: str | os.PathLike[str], keys: dict[str, type]) -> dict:
+    try:
+        state = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path}: not a vocabulary file ({error})") from None
+    for key, kind in keys.items():
+        if not isinstance(state, dict) or not isinstance(state.get(key), kind):
+            raise ValueError(f"{path}: not a vocabulary file (no {kind.__name__} under {key!r})")
+    return state
