@@ -1,0 +1,149 @@
+"""Multi-head attention over the edges of a graph: one operator, several backends, equal results."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+from graphdep.nn.attention.dense import dense_attention
+from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.reference import reference_attention
+from graphdep.nn.attention.segment import segment_attention
+
+BACKENDS = ("auto", "reference", "segment", "dense", "triton")
+
+
+def edge_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    edge_index: Tensor,
+    *,
+    attn_bias: Tensor | None = None,
+    score_scale: Tensor | None = None,
+    edge_key: Tensor | None = None,
+    edge_value: Tensor | None = None,
+    clique: Tensor | None = None,
+    ptr: Tensor | None = None,
+    layout: AttentionLayout | None = None,
+    dropout_p: float = 0.0,
+    return_attention_weights: bool = False,
+    backend: str = "auto",
+) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
+    r"""Scaled dot-product attention in which a target node attends to the sources of its edges.
+
+    .. math::
+        s_{ij} = c_{ij} \frac{\mathbf{q}_i^{\top} (\mathbf{k}_j + \mathbf{e}^k_{ij})}{\sqrt{d}} + b_{ij}, \quad
+        \alpha_{ij} = \frac{\exp s_{ij}}{\sum_{l \in \mathcal{N}(i)} \exp s_{il}}, \quad
+        \mathbf{o}_i = \sum_{j \in \mathcal{N}(i)} \alpha_{ij} (\mathbf{v}_j + \mathbf{e}^v_{ij})
+
+    for a target :math:`i`, a source :math:`j`, each head on its own. :math:`\mathcal{N}(i)` are the sources of the
+    edges that end in :math:`i`, and the nodes of :math:`i`'s clique, :math:`i` included; a pair that is an edge
+    and in a clique is one pair, with the edge's score terms. A target without any source gets zeros.
+
+    Args:
+        query, key, value: Node states per head.
+        edge_index: Edges, source -> target.
+        attn_bias: :math:`b`, added to the scores of the edges. (default: 0)
+        score_scale: :math:`c`, multiplies the scores of the edges. (default: 1)
+        edge_key: :math:`\mathbf{e}^k`, added to the keys along the edges. (default: 0)
+        edge_value: :math:`\mathbf{e}^v`, added to the values along the edges. (default: 0)
+        clique: Nodes of one example with the same number >= 0 see one another. (default: :obj:`None`)
+        ptr: Example boundaries, which tell cliques of different examples apart. (default: one example)
+        layout: A prepared :class:`AttentionLayout` of the same edges, shared by several calls; then
+            :obj:`edge_index`, :obj:`clique` and :obj:`ptr` are taken from it. (default: :obj:`None`)
+        dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
+        return_attention_weights: Also return ``(pairs, alpha)``: all pairs, the explicit edges first and in their
+            order, with their weights before dropout. (default: :obj:`False`)
+        backend: ``"reference"`` (plain PyTorch, never refuses), ``"segment"`` (torch-scatter), ``"dense"`` (padded
+            blocks, no repeated edges), ``"triton"`` (not built yet), ``"auto"`` (by device and density).
+            (default: ``"auto"``)
+
+    Shapes:
+        - query, key, value: :math:`(|\mathcal{V}|, H, d)`
+        - edge_index: :math:`(2, |\mathcal{E}|)`; clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
+        - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`; edge_key, edge_value: :math:`(|\mathcal{E}|, H, d)`
+        - output: :math:`(|\mathcal{V}|, H, d)`; alpha: :math:`(|\mathcal{P}|, H)`
+
+    Raises:
+        ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is wrong, or the backend asked for
+            cannot serve (no torch-scatter, repeated edges, no triton kernel).
+    """
+    layout = layout or AttentionLayout(edge_index, query.size(0), clique=clique, ptr=ptr)
+    _check_states(query, key, value, layout, dropout_p)
+    _check_edge_terms(query, layout, attn_bias, score_scale, edge_key, edge_value)
+    attn_bias = _fold_edge_key(query, layout, attn_bias, score_scale, edge_key)
+    name = _choose(backend, layout, query)
+    if name == "dense" and not (return_attention_weights and (dropout_p > 0 or layout.group is not None)):
+        need_alpha = return_attention_weights or edge_value is not None
+        out, alpha = dense_attention(query, key, value, layout, attn_bias, score_scale, dropout_p, need_alpha)
+        if edge_value is not None and alpha is not None:
+            out = out.index_add(0, layout.edge_index[1], alpha.unsqueeze(-1).to(out.dtype) * edge_value.to(out.dtype))
+        return (out, (layout.pairs, alpha)) if return_attention_weights and alpha is not None else out
+    # Everything else works on pairs written out; asking for all weights is asking for just that.
+    pairs, attn_bias, score_scale, edge_value = _write_out(layout, attn_bias, score_scale, edge_value)
+    args = (attn_bias, score_scale, edge_value, dropout_p)
+    if name == "segment":
+        out, alpha = segment_attention(query, key, value, layout.materialize(), *args)
+    else:
+        out, alpha = reference_attention(query, key, value, pairs, *args)
+    return (out, (pairs, alpha)) if return_attention_weights else out
+
+
+def _choose(backend: str, layout: AttentionLayout, query: Tensor) -> str:
+    if backend not in BACKENDS:
+        raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
+    if backend == "triton":
+        raise ValueError("backend='triton' is not built yet: use 'auto'")
+    if layout.num_nodes == 0:
+        return "reference"
+    if backend != "auto":
+        return backend
+    # Measured (examples/benchmarks/attention.py): a pair in a block costs about as much as a gathered edge / 64,
+    # and a graph without cliques pays for the pairs between its edges as well.
+    pairs = layout.num_edges if layout.group is None else layout.area
+    if layout.area <= 64 * pairs and not layout.has_repeated_edges:
+        return "dense"
+    return "segment" if query.is_cuda and find_spec("torch_scatter") else "reference"
+
+
+def _fold_edge_key(
+    query: Tensor, layout: AttentionLayout, attn_bias: Tensor | None, score_scale: Tensor | None, edge_key: Tensor | None
+) -> Tensor | None:
+    """The keys' edge term is a score term too: c * q.e / sqrt(d) + b."""
+    if edge_key is None:
+        return attn_bias
+    term = (query[layout.edge_index[1]] * edge_key).sum(dim=-1) / query.size(-1) ** 0.5
+    if score_scale is not None:
+        term = term * score_scale
+    return term if attn_bias is None else term + attn_bias
+
+
+def _write_out(layout: AttentionLayout, *terms: Tensor | None) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+    """All pairs, and the edges' terms (bias, scale, value) with neutral entries for pairs of a clique only."""
+    extra = layout.pairs.size(1) - layout.num_edges
+    padded = [
+        x if x is None or extra == 0 else torch.cat([x, x.new_full((extra, *x.shape[1:]), fill)])
+        for x, fill in zip(terms, (0.0, 1.0, 0.0))
+    ]
+    return layout.pairs, padded[0], padded[1], padded[2]
+
+
+def _check_states(query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, dropout_p: float) -> None:
+    if query.dim() != 3 or query.shape != key.shape or query.shape != value.shape:
+        shapes = ", ".join(str([*x.shape]) for x in (query, key, value))
+        raise ValueError(f"'query', 'key' and 'value' must share one shape [num_nodes, heads, d] (got {shapes})")
+    if query.size(0) != layout.num_nodes:
+        raise ValueError(f"'layout' is of {layout.num_nodes} nodes but 'query' has {query.size(0)}")
+    if not 0.0 <= dropout_p <= 1.0:
+        raise ValueError(f"'dropout_p' must be between 0 and 1 (got {dropout_p})")
+
+
+def _check_edge_terms(query: Tensor, layout: AttentionLayout, *terms: Tensor | None) -> None:
+    names = ("attn_bias", "score_scale", "edge_key", "edge_value")
+    for name, term in zip(names, terms):
+        shape = (layout.num_edges, query.size(1), query.size(2))[: 3 if name.startswith("edge") else 2]
+        if term is not None and term.shape != shape:
+            raise ValueError(f"'{name}' must have shape {[*shape]} (got {[*term.shape]})")

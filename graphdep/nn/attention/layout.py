@@ -1,0 +1,251 @@
+"""What attention needs to know about a set of pairs, computed once and shared by all layers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+from torch_geometric.utils import cumsum
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Blocks of nearly equal size, padded to the largest of them.
+
+    Args:
+        start: Slot of the first node; a bucket's slots are contiguous.
+        shape: (blocks, nodes a block).
+        allowed: ``[blocks, nodes, nodes]``; True: the row (target) may attend to the column (source).
+            :obj:`None` where all pairs may.
+        empty: ``[blocks, nodes, 1]``; True: the row may attend to nothing. :obj:`None` where there is none.
+        edge: Numbers of the explicit edges that fall into the bucket, ``[edges]``.
+        block, offset: Their block and their place ``target * nodes + source`` in it, ``[edges]``.
+    """
+
+    start: int
+    shape: tuple[int, int]
+    allowed: Tensor | None
+    empty: Tensor | None
+    edge: Tensor
+    block: Tensor
+    offset: Tensor
+
+
+class AttentionLayout:
+    r"""The pairs of nodes that may attend, prepared for every backend.
+
+    A pair may attend if it is an edge or if both nodes are in one clique; a pair that is both is one pair.
+    What a backend needs (all pairs written out, or padded blocks) is computed on first use and kept, so build
+    one layout a batch and hand it to all layers.
+
+    Args:
+        edge_index: Explicit edges ``[2, num_edges]``, source -> target.
+        num_nodes: Number of nodes.
+        clique: ``[num_nodes]``; nodes of one example with the same number >= 0 see one another.
+            (default: :obj:`None`)
+        ptr: Example boundaries ``[num_examples + 1]``, which tell equal clique numbers of different examples
+            apart. (default: one example)
+
+    Raises:
+        ValueError: If a shape or dtype is wrong or a node does not exist.
+    """
+
+    def __init__(
+        self, edge_index: Tensor, num_nodes: int, *, clique: Tensor | None = None, ptr: Tensor | None = None
+    ) -> None:
+        _check(edge_index, num_nodes, clique, ptr)
+        self.edge_index, self.num_nodes, self.clique, self.ptr = edge_index, num_nodes, clique, ptr
+        self._rows: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.num_nodes} nodes, {self.num_edges} edges, clique={self.clique is not None})"
+
+    @property
+    def num_edges(self) -> int:
+        return self.edge_index.size(1)
+
+    @cached_property
+    def group(self) -> Tensor | None:
+        """``clique`` made unique over examples, ``[num_nodes]``; -1 for nodes in no clique."""
+        if self.clique is None or self.ptr is None:
+            return self.clique
+        sizes = self.ptr.diff()
+        example = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(sizes, output_size=self.num_nodes)
+        number = example * (self.clique.max() + 1 if self.num_nodes else 1) + self.clique
+        return number.where(self.clique >= 0, self.clique)
+
+    @cached_property
+    def pairs(self) -> Tensor:
+        """All pairs ``[2, num_pairs]``: the explicit edges in their order, then the pairs that only a clique has."""
+        if self.group is None:
+            return self.edge_index
+        pairs = _clique_pairs(self.group)
+        known = torch.isin(_key(pairs, self.num_nodes), _key(self.edge_index, self.num_nodes))
+        return torch.cat([self.edge_index, pairs[:, ~known]], dim=1)
+
+    @cached_property
+    def by_target(self) -> tuple[Tensor, Tensor]:
+        """``(order, rowptr)``: a stable sort of :obj:`pairs` by target and the bounds of each target's run."""
+        target, order = self.pairs[1].sort(stable=True)
+        return order, cumsum(torch.bincount(target, minlength=self.num_nodes))
+
+    @cached_property
+    def has_repeated_edges(self) -> bool:
+        key = _key(self.edge_index, self.num_nodes)
+        if bool((key[1:] > key[:-1]).all()):  # already coalesced, as edge constructors leave it
+            return False
+        return key.unique().numel() < key.numel()
+
+    @cached_property
+    def area(self) -> int:
+        """Pairs that the padded blocks hold: what the dense backend has to compute."""
+        return sum(blocks * nodes * nodes for blocks, nodes in self._shapes)
+
+    @cached_property
+    def _block(self) -> tuple[Tensor, Tensor]:
+        """Block of every node and its place in the block: the smallest contiguous runs that no pair leaves."""
+        node = torch.arange(self.num_nodes, device=self.edge_index.device)
+        reach = node.scatter_reduce(0, self.edge_index.amin(dim=0), self.edge_index.amax(dim=0), "amax")
+        if self.group is not None:
+            reach = reach.maximum(_last_of_group(self.group))
+        ends = (reach.cummax(0).values == node).nonzero().view(-1)
+        block = torch.searchsorted(ends, node)
+        starts = torch.cat([ends.new_zeros(1), ends[:-1] + 1]) if ends.numel() else ends
+        return block, node - starts[block]
+
+    @cached_property
+    def _bins(self) -> Tensor:
+        """Bucket number of every block; blocks of a bucket differ in size by a bounded factor."""
+        size = torch.bincount(self._block[0])
+        growth = 1.2 if size.device.type == "cpu" else 2.0  # a kernel launch costs more than padding on a GPU
+        step = (size.clamp(min=4).double().log() / math.log(growth)).round().long()
+        return step.unique(return_inverse=True)[1]
+
+    @cached_property
+    def _shapes(self) -> list[tuple[int, int]]:
+        size = torch.bincount(self._block[0])
+        count = torch.bincount(self._bins)
+        largest = torch.zeros_like(count).scatter_reduce(0, self._bins, size, "amax")
+        return list(zip(count.tolist(), largest.tolist()))
+
+    @cached_property
+    def _slots(self) -> tuple[Tensor, Tensor]:
+        """``(node of every slot, slot of every node)``; an unused slot repeats the first node of its block."""
+        block, place = self._block
+        width = torch.tensor([nodes for _, nodes in self._shapes], device=block.device)
+        order = self._bins.argsort(stable=True)  # blocks, bucket by bucket
+        start = torch.empty_like(order)
+        start[order] = cumsum(width[self._bins[order]])[:-1]
+        slot = start[block] + place
+        total = sum(blocks * nodes for blocks, nodes in self._shapes)
+        node_of = (place == 0).nonzero().view(-1)[order].repeat_interleave(width[self._bins[order]], output_size=total)
+        node_of[slot] = torch.arange(self.num_nodes, device=block.device)
+        return node_of, slot
+
+    @cached_property
+    def padding(self) -> Tensor | None:
+        """``[num_slots]``, True for slots that repeat a node; :obj:`None` without padding."""
+        node_of, slot = self._slots
+        if node_of.numel() == self.num_nodes:
+            return None
+        return torch.ones_like(node_of, dtype=torch.bool).index_fill(0, slot, False)
+
+    @cached_property
+    def buckets(self) -> list[Bucket]:
+        _, slot = self._slots
+        source, target = slot[self.edge_index]
+        buckets, start = [], 0
+        for blocks, nodes in self._shapes:
+            stop = start + blocks * nodes
+            inside = ((target >= start) & (target < stop)).nonzero().view(-1)
+            local = target[inside] - start
+            block = local // nodes
+            offset = (local % nodes) * nodes + (source[inside] - start) % nodes
+            allowed, empty = self._allowed(start, (blocks, nodes), block, offset)
+            buckets.append(Bucket(start, (blocks, nodes), allowed, empty, inside, block, offset))
+            start = stop
+        return buckets
+
+    def _allowed(
+        self, start: int, shape: tuple[int, int], block: Tensor, offset: Tensor
+    ) -> tuple[Tensor | None, Tensor | None]:
+        node = self._slots[0][start : start + shape[0] * shape[1]].view(shape)
+        used = torch.ones_like(node, dtype=torch.bool)
+        if self.padding is not None:
+            used = ~self.padding[start : start + shape[0] * shape[1]].view(shape)
+        if self.group is None:
+            allowed = node.new_zeros((*shape, shape[1]), dtype=torch.bool)
+        else:
+            group = self.group[node].where(used, -1)
+            allowed = (group[:, :, None] == group[:, None, :]) & (group[:, :, None] >= 0)
+        allowed.view(shape[0], -1)[block, offset] = True
+        if bool(allowed.all()):
+            return None, None
+        empty = ~allowed.any(dim=2, keepdim=True)
+        return allowed, empty if bool(empty.any()) else None
+
+    def rows(self, heads: int) -> tuple[Tensor, Tensor]:
+        """Row numbers that take ``[num_nodes * heads, d]`` to padded blocks ``[blocks, heads, nodes, d]`` and back."""
+        if heads not in self._rows:
+            node_of, slot = self._slots
+            head = torch.arange(heads, device=slot.device)
+            into = [
+                (node_of[b.start : b.start + b.shape[0] * b.shape[1]].view(b.shape)[:, None] * heads + head[:, None])
+                for b in self.buckets
+            ]
+            width = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.shape[1]) for b in self.buckets])[slot]
+            start = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.start) for b in self.buckets])[slot]
+            local = slot - start
+            back = start * heads + (local // width) * width * heads + local % width
+            out = back[:, None] + head * width[:, None]
+            self._rows[heads] = torch.cat([rows.reshape(-1) for rows in into]), out.view(-1)
+        return self._rows[heads]
+
+    def materialize(self) -> AttentionLayout:
+        """The same pairs, all of them explicit."""
+        return self if self.group is None else AttentionLayout(self.pairs, self.num_nodes)
+
+
+def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tensor | None) -> None:
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
+        raise ValueError(
+            f"'edge_index' must be a long tensor of shape [2, num_edges] (got {edge_index.dtype}, {[*edge_index.shape]})"
+        )
+    if clique is not None and clique.shape != (num_nodes,):
+        raise ValueError(f"'clique' must have shape [{num_nodes}], one number a node (got {[*clique.shape]})")
+    if ptr is not None and (ptr.dim() != 1 or ptr.numel() == 0):
+        raise ValueError(f"'ptr' must have shape [num_examples + 1] (got {[*ptr.shape]})")
+    if edge_index.device.type == "cpu":  # elsewhere the check would stall the device; indexing fails there by itself
+        if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
+            raise ValueError(f"'edge_index' names node {int(edge_index.max())}, or one below 0, of {num_nodes} nodes")
+        if ptr is not None and int(ptr[-1]) != num_nodes:
+            raise ValueError(f"'ptr' ends at {int(ptr[-1])} but there are {num_nodes} nodes")
+
+
+def _key(pairs: Tensor, num_nodes: int) -> Tensor:
+    return pairs[1] * num_nodes + pairs[0]
+
+
+def _last_of_group(group: Tensor) -> Tensor:
+    """For every node the last node of its clique; a node in no clique is its own."""
+    node = torch.arange(group.numel(), device=group.device)
+    number = group.unique(return_inverse=True)[1]
+    last = torch.zeros_like(number).scatter_reduce(0, number, node, "amax")
+    return node.where(group < 0, last[number])
+
+
+def _clique_pairs(group: Tensor) -> Tensor:
+    """All ordered pairs of nodes with the same number >= 0, sorted by target, self-pairs included."""
+    member = (group >= 0).nonzero().view(-1)
+    number = group[member].unique(return_inverse=True)[1]
+    count = torch.bincount(number)
+    order = number.argsort(stable=True)
+    start = cumsum(count)
+    width = count[number]
+    target = member.repeat_interleave(width)
+    step = torch.arange(target.numel(), device=group.device) - cumsum(width)[:-1].repeat_interleave(width)
+    source = member[order][start[number].repeat_interleave(width) + step]
+    return torch.stack([source, target])

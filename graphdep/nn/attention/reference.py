@@ -1,0 +1,31 @@
+"""The plain backend: gathers and scatters over all pairs, nothing else. It never refuses."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+from torch_geometric.utils import softmax
+
+
+def reference_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    pairs: Tensor,
+    attn_bias: Tensor | None,
+    score_scale: Tensor | None,
+    edge_value: Tensor | None,
+    dropout_p: float,
+) -> tuple[Tensor, Tensor]:
+    """Attention over explicit pairs; returns the output and the weights before dropout ``[num_pairs, heads]``."""
+    source, target = pairs
+    score = (query[target] * key[source]).sum(dim=-1) / query.size(-1) ** 0.5
+    if score_scale is not None:
+        score = score * score_scale
+    if attn_bias is not None:
+        score = score + attn_bias
+    alpha = softmax(score, target, num_nodes=query.size(0))
+    weight = F.dropout(alpha, dropout_p)
+    message = value[source] if edge_value is None else value[source] + edge_value
+    message = weight.unsqueeze(-1).to(value.dtype) * message
+    return value.new_zeros(value.shape).index_add(0, target, message), alpha

@@ -1,0 +1,153 @@
+"""Multi-head attention over edges as a PyG layer: the base of the papers' convs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn.conv import MessagePassing
+from torch_geometric.utils import softmax
+
+from graphdep.nn.attention import AttentionLayout, edge_attention
+
+
+class AttentionConv(MessagePassing):
+    r"""Multi-head scaled dot-product attention over edges, and nothing else: no skip, no output projection.
+
+    .. math::
+        \mathbf{x}'_i = \big\Vert_{h=1}^{H} \sum_{j \in \mathcal{N}(i)} \alpha^h_{ij} \mathbf{W}^h_v \mathbf{x}_j,
+        \quad
+        \alpha^h_{ij} = \mathrm{softmax}_j \left(
+        \frac{(\mathbf{W}^h_q \mathbf{x}_i)^{\top} \mathbf{W}^h_k \mathbf{x}_j}{\sqrt{d}} \right)
+
+    A node without an incoming edge gets zeros. While an explainer is at work, or hooks are registered, messages
+    are sent edge by edge through :meth:`message`; otherwise one call of
+    :func:`~graphdep.nn.attention.edge_attention` does the same.
+
+    Args:
+        in_channels: Size of each input.
+        out_channels: Size of each head's output.
+        heads: Number of attention heads. (default: :obj:`1`)
+        concat: Concatenate the heads; otherwise average them. (default: :obj:`True`)
+        dropout: Probability to drop an attention weight in training. (default: :obj:`0.0`)
+        bias: Whether the projections have a bias. (default: :obj:`True`)
+        backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
+
+    Shapes:
+        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`, the target attends to the source
+        - clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
+        - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`; with
+          :obj:`return_attention_weights` also ``(edge_index, alpha)`` with alpha :math:`(|\mathcal{E}|, H)`
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        heads: int = 1,
+        *,
+        concat: bool = True,
+        dropout: float = 0.0,
+        bias: bool = True,
+        backend: str = "auto",
+    ) -> None:
+        super().__init__(aggr="add", node_dim=0)
+        for name, size in (("in_channels", in_channels), ("out_channels", out_channels), ("heads", heads)):
+            if size < 1:
+                raise ValueError(f"'{name}' must be at least 1 (got {size})")
+        if not 0.0 <= dropout <= 1.0:
+            raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+        self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
+        self.concat, self.dropout, self.backend = concat, dropout, backend
+        self.lin_query = nn.Linear(in_channels, heads * out_channels, bias=bias)
+        self.lin_key = nn.Linear(in_channels, heads * out_channels, bias=bias)
+        self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        for lin in (self.lin_query, self.lin_key, self.lin_value):
+            nn.init.xavier_uniform_(lin.weight)
+            if lin.bias is not None:
+                nn.init.zeros_(lin.bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        *,
+        clique: Tensor | None = None,
+        ptr: Tensor | None = None,
+        layout: AttentionLayout | None = None,
+        return_attention_weights: bool | None = None,
+    ) -> Any:
+        return self.attend(x, edge_index, {}, clique, ptr, layout, return_attention_weights)
+
+    def attend(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        terms: dict[str, Tensor | None],
+        clique: Tensor | None,
+        ptr: Tensor | None,
+        layout: AttentionLayout | None,
+        return_attention_weights: bool | None,
+    ) -> Any:
+        """Projects, attends with the edges' score ``terms`` (``attn_bias``, ``score_scale``), joins the heads."""
+        edge_index = self._check(x, edge_index)
+        query, key, value = (
+            lin(x).view(-1, self.heads, self.out_channels) for lin in (self.lin_query, self.lin_key, self.lin_value)
+        )
+        if self.sends_messages:
+            if clique is not None or (layout is not None and layout.group is not None):
+                raise ValueError("a clique has no edges to explain: build them with CompleteEdges(materialize=True)")
+            alpha = self._alpha_of_edges(query, key, edge_index, terms)
+            out = self.propagate(edge_index, value=value, alpha=alpha, size=(x.size(0), x.size(0)))
+            weights = (edge_index, alpha)
+        else:
+            dropout_p = self.dropout if self.training else 0.0
+            options = {"clique": clique, "ptr": ptr, "layout": layout, "dropout_p": dropout_p, **terms}
+            if return_attention_weights:
+                out, weights = edge_attention(
+                    query, key, value, edge_index, return_attention_weights=True, backend=self.backend, **options
+                )
+            else:
+                out = edge_attention(query, key, value, edge_index, backend=self.backend, **options)
+        out = out.flatten(1) if self.concat else out.mean(dim=1)
+        return (out, weights) if return_attention_weights else out
+
+    def message(self, value_j: Tensor, alpha: Tensor) -> Tensor:
+        weight = nn.functional.dropout(alpha, self.dropout, self.training)
+        return value_j * weight.unsqueeze(-1).to(value_j.dtype)
+
+    @property
+    def sends_messages(self) -> bool:
+        """Whether somebody looks at single messages: an explainer, or a hook."""
+        hooks = ("_propagate_forward_pre_hooks", "_propagate_forward_hooks", "_message_forward_pre_hooks")
+        hooks += ("_message_forward_hooks", "_aggregate_forward_pre_hooks", "_aggregate_forward_hooks")
+        return bool(self.explain) or any(getattr(self, name, None) for name in hooks)
+
+    def _alpha_of_edges(
+        self, query: Tensor, key: Tensor, edge_index: Tensor, terms: dict[str, Tensor | None]
+    ) -> Tensor:
+        source, target = edge_index
+        score = (query[target] * key[source]).sum(dim=-1) / self.out_channels**0.5
+        if (scale := terms.get("score_scale")) is not None:
+            score = score * scale
+        if (attn_bias := terms.get("attn_bias")) is not None:
+            score = score + attn_bias
+        return softmax(score, target, num_nodes=query.size(0))
+
+    def _check(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        if not isinstance(x, Tensor):
+            raise ValueError(f"'x' must be one tensor: bipartite graphs are not supported (got {type(x).__name__})")
+        if x.dim() != 2 or x.size(1) != self.in_channels:
+            raise ValueError(f"'x' must have shape [num_nodes, {self.in_channels}] (got {[*x.shape]})")
+        if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
+            kind = type(edge_index).__name__
+            raise ValueError(f"'edge_index' must be a dense tensor [2, num_edges], not a sparse matrix (got {kind})")
+        return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, heads={self.heads})"

@@ -1,0 +1,79 @@
+"""Relation-attention of the Dependency-Transformer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention.gated_relation_score import GatedRelationScore
+from graphdep.nn.conv.attention_conv import AttentionConv
+
+
+class GatedRelationConv(AttentionConv):
+    r"""Self-attention whose scores are mixed with relation scores by a semantic gate, from `"Integrating Dependency
+    Tree into Self-attention for Sentence Representation" <https://arxiv.org/abs/2203.15918>`_ (Eq. 1-3).
+
+    .. math::
+        S_{ij} = (1 - g_{ij}) \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} + g_{ij} \mathbf{r}_{ij} \mathbf{V}_r
+
+    with the gate of :class:`~graphdep.nn.attention.GatedRelationScore`. Pairs come from
+    ``graphdep.transforms.resolve("dt")``: all pairs of an utterance, typed where the tree relates them.
+
+    Args:
+        in_channels: Size of each input.
+        out_channels: Size of each head's output.
+        heads: Number of attention heads. (default: :obj:`1`)
+        num_relations: Number of relation ids: ``len(relation_vocab)``.
+        relation_dim: Size of the relation vectors. (default: :obj:`30`)
+        gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
+        gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
+        relation: Relation vectors shared between layers. (default: :obj:`None`)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes stand too.
+
+    Shapes:
+        - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        heads: int = 1,
+        *,
+        num_relations: int,
+        relation_dim: int = 30,
+        gate: str | None = "sigmoid",
+        gate_state: str = "query",
+        relation: nn.Embedding | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(in_channels, out_channels, heads, **kwargs)
+        self.score = GatedRelationScore(
+            in_channels, heads, num_relations, relation_dim, gate=gate, gate_state=gate_state, relation=relation
+        )
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        if hasattr(self, "score"):  # the base class resets before there is one
+            self.score.reset_parameters()
+
+    def forward(  # type: ignore[override]
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_type: Tensor,
+        *,
+        clique: Tensor | None = None,
+        ptr: Tensor | None = None,
+        layout: AttentionLayout | None = None,
+        return_attention_weights: bool | None = None,
+    ) -> Any:
+        edge_index = self._check(x, edge_index)
+        if edge_type.shape != edge_index.shape[1:]:
+            shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
+            raise ValueError(f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})")
+        attn_bias, score_scale = self.score(x, edge_index, edge_type)
+        terms = {"attn_bias": attn_bias, "score_scale": score_scale}
+        return self.attend(x, edge_index, terms, clique, ptr, layout, return_attention_weights)

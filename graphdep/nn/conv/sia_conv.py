@@ -1,0 +1,81 @@
+"""Syntax-Informed Attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.utils import cumsum
+
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.conv.attention_conv import AttentionConv
+
+MASKS = ("additive", "multiplicative")
+
+
+class SIAConv(AttentionConv):
+    r"""Syntax-Informed Attention, from "Syntax-Informed Attention" for retrieval-based dialogue (Eq. 3-5).
+
+    One self-attention layer over the pairs of ``graphdep.transforms.resolve("sia", max_sum=m)``; the paper stacks
+    two of them on the hidden states of BERT's layer :math:`k`.
+
+    .. math::
+        \mathrm{additive:} \;\; \mathrm{softmax} \left( \frac{\mathbf{Q}\mathbf{K}^{\top}}{\sqrt{d}} +
+        \log \mathbf{M} \right) \mathbf{V}, \qquad
+        \mathrm{multiplicative:} \;\; \mathrm{softmax} \left(
+        \frac{\mathbf{M} \cdot (\mathbf{Q}\mathbf{K}^{\top})}{\sqrt{d}} \right) \mathbf{V}
+
+    Eq. 5 as printed multiplies: a masked pair gets score 0, hence weight :math:`e^0`, and with many masked pairs
+    nearly all weight leaks to them. The default gives masked pairs no weight.
+
+    Args:
+        in_channels: Size of each input.
+        out_channels: Size of each head's output.
+        heads: Number of attention heads. (default: :obj:`1`)
+        mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally; that one needs :obj:`ptr`, which says
+            which nodes an example has, and refuses cliques. (default: ``"additive"``)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes stand too.
+
+    Raises:
+        ValueError: If :obj:`mask` is unknown, or cliques meet the multiplicative mask.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, heads: int = 1, *, mask: str = "additive", **kwargs: Any
+    ) -> None:
+        super().__init__(in_channels, out_channels, heads, **kwargs)
+        if mask not in MASKS:
+            raise ValueError(f"'mask' must be one of {', '.join(MASKS)} (got {mask!r})")
+        self.mask = mask
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        *,
+        clique: Tensor | None = None,
+        ptr: Tensor | None = None,
+        layout: AttentionLayout | None = None,
+        return_attention_weights: bool | None = None,
+    ) -> Any:
+        if self.mask == "additive":
+            return self.attend(x, edge_index, {}, clique, ptr, layout, return_attention_weights)
+        if clique is not None or (layout is not None and layout.clique is not None):
+            raise ValueError("mask='multiplicative' needs explicit edges: use CompleteEdges(materialize=True)")
+        ptr = layout.ptr if ptr is None and layout is not None else ptr
+        every, in_mask = _complete(self._check(x, edge_index), x.size(0), ptr)
+        scale = in_mask.to(x.dtype).unsqueeze(-1).expand(-1, self.heads)
+        return self.attend(x, every, {"score_scale": scale}, None, None, None, return_attention_weights)
+
+
+def _complete(edge_index: Tensor, num_nodes: int, ptr: Tensor | None) -> tuple[Tensor, Tensor]:
+    """All pairs of each example, sorted by target, and whether they are edges."""
+    bounds = ptr if ptr is not None else torch.tensor([0, num_nodes], device=edge_index.device)
+    size = bounds.diff()
+    size, start = size.repeat_interleave(size), bounds[:-1].repeat_interleave(size)
+    target = torch.arange(num_nodes, device=edge_index.device).repeat_interleave(size)
+    step = torch.arange(target.numel(), device=edge_index.device) - cumsum(size)[:-1].repeat_interleave(size)
+    source = start.repeat_interleave(size) + step
+    key = edge_index[1] * num_nodes + edge_index[0]
+    return torch.stack([source, target]), torch.isin(target * num_nodes + source, key)
