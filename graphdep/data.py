@@ -35,10 +35,10 @@ def to_data(
     segment: Sequence[int] | None = None,
     y: Tensor | None = None,
 ) -> Data:
-    r"""One example (a sentence, a pair of sentences, a dialogue) as a PyG :class:`~torch_geometric.data.Data`.
+    r"""One example (a sentence, a pair, a dialogue) as a PyG :class:`~torch_geometric.data.Data`.
 
     Nodes are, utterance by utterance, the artificial ROOT (if :obj:`root`), the words, and with
-    ``arcs="enhanced"`` the empty nodes. Edges are not written: that is what :mod:`graphdep.transforms` is for.
+    ``arcs="enhanced"`` the empty nodes. Edges are not written: :mod:`graphdep.transforms` does that.
 
     Args:
         sentences: The utterances of the example, in order.
@@ -56,7 +56,8 @@ def to_data(
     Shapes:
         - ``input_ids, node_type, governor_index, deprel, depth, utterance, word, position, segment``:
           :math:`(|\mathcal{V}|)`, long
-        - ``arc_index``: :math:`(2, |\mathcal{A}|)`, governor -> dependent; ``arc_type``: :math:`(|\mathcal{A}|)`
+        - ``arc_index``: :math:`(2, |\mathcal{A}|)`, governor -> dependent
+        - ``arc_type``: :math:`(|\mathcal{A}|)`
 
     Raises:
         ValueError: If there is no sentence, or an option or the length of :obj:`segment` is wrong.
@@ -115,7 +116,13 @@ class _NodeTable:
         self._add_arcs(sentence, start, first, empty)
 
     def _add_node(self, kind: NodeType, governor: int, deprel: int, depth: int, word: int, form: str) -> None:
-        row = {"node_type": int(kind), "governor_index": governor, "deprel": deprel, "depth": depth, "word": word}
+        row = {
+            "node_type": int(kind),
+            "governor_index": governor,
+            "deprel": deprel,
+            "depth": depth,
+            "word": word,
+        }
         for key, value in row.items():
             self.columns[key].append(value)
         if self.vocab is not None:
@@ -149,7 +156,9 @@ class _NodeTable:
         return data
 
 
-def _node_of_words(node_of: dict[str, int], sentence: Sentence, empty: Sequence[tuple[str, ...]]) -> list[int]:
+def _node_of_words(
+    node_of: dict[str, int], sentence: Sentence, empty: Sequence[tuple[str, ...]]
+) -> list[int]:
     return [node_of[str(word + 1)] for word in range(len(sentence))] + [node_of[row[0]] for row in empty]
 
 

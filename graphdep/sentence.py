@@ -101,7 +101,9 @@ class Sentence:
                 raise ValueError(f"'{name}' has {len(column)} entries for {len(self.form)} words")
         for number, (form, deprel) in enumerate(zip(self.form, self.deprel), start=1):
             if not form or not deprel:
-                raise ValueError(f"word {number}: form and deprel must not be empty (got {form!r}, {deprel!r})")
+                raise ValueError(
+                    f"word {number}: form and deprel must not be empty (got {form!r}, {deprel!r})"
+                )
 
 
 def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
@@ -131,7 +133,9 @@ def _check_cycle(head: Sequence[int]) -> None:
         while not safe[word]:
             if word in on_path:
                 cycle = path[path.index(word) :]
-                raise ValueError(f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}")
+                raise ValueError(
+                    f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
+                )
             path.append(word)
             on_path.add(word)
             word = head[word - 1]

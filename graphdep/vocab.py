@@ -18,7 +18,7 @@ _SPECIALS = (UNK, ROOT, CLS, SEP, EOU)
 
 
 class Vocab:
-    r"""Words with fixed ids: ``[UNK]`` 0, ``[ROOT]`` 1, ``[CLS]`` 2, ``[SEP]`` 3, ``[EOU]`` 4, then the words.
+    r"""Words with fixed ids: ``[UNK]`` 0, ``[ROOT]`` 1, ``[CLS]`` 2, ``[SEP]`` 3, ``[EOU]`` 4, then words.
 
     Args:
         words: The words, most important first, without the special ones.
@@ -84,42 +84,44 @@ class Vocab:
 # Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
 # Ids follow this order, so entries are only ever appended to the learned labels, never inserted here.
 _UNIVERSAL = """acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
-dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum
-root vocative xcomp""".split()
+dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct
+reparandum root vocative xcomp""".split()
 _SUBTYPES = """acl:adv acl:attr acl:cleft acl:cmpr acl:fixed acl:inf acl:relat acl:relcl acl:tmod advcl:abs
-advcl:cau advcl:cleft advcl:cmpr advcl:cond advcl:coverb advcl:eval advcl:lcl advcl:lto advcl:mcl advcl:objective
-advcl:pred advcl:purp advcl:relcl advcl:svc advcl:sp advcl:tcl advmod:adj advmod:arg advmod:cau advmod:comp
-advmod:deg advmod:det advmod:df advmod:dir advmod:emph advmod:eval advmod:fixed advmod:foc advmod:freq advmod:lfrom
-advmod:lmod advmod:lmp advmod:lto advmod:mmod advmod:mode advmod:neg advmod:obl advmod:que advmod:tfrom advmod:tlocin
-advmod:tmod advmod:to advmod:tto amod:att amod:attlvc amod:flat appos:trans aux:aff aux:aspect aux:caus aux:clitic
-aux:cnd aux:exhort aux:imp aux:mood aux:neg aux:nec aux:opt aux:part aux:pass aux:pot aux:q aux:tense case:acc
-case:adv case:aff case:det case:dislocated case:gen case:loc case:pred case:voc cc:nc cc:preconj ccomp:cleft
-ccomp:obj ccomp:obl ccomp:pmod ccomp:pred clf:det compound:a compound:adj compound:affix compound:amod compound:apr
+advcl:cau advcl:cleft advcl:cmpr advcl:cond advcl:coverb advcl:eval advcl:lcl advcl:lto advcl:mcl
+advcl:objective advcl:pred advcl:purp advcl:relcl advcl:svc advcl:sp advcl:tcl advmod:adj advmod:arg
+advmod:cau advmod:comp advmod:deg advmod:det advmod:df advmod:dir advmod:emph advmod:eval advmod:fixed
+advmod:foc advmod:freq advmod:lfrom advmod:lmod advmod:lmp advmod:lto advmod:mmod advmod:mode advmod:neg
+advmod:obl advmod:que advmod:tfrom advmod:tlocin advmod:tmod advmod:to advmod:tto amod:att amod:attlvc
+amod:flat appos:trans aux:aff aux:aspect aux:caus aux:clitic aux:cnd aux:exhort aux:imp aux:mood aux:neg
+aux:nec aux:opt aux:part aux:pass aux:pot aux:q aux:tense case:acc case:adv case:aff case:det
+case:dislocated case:gen case:loc case:pred case:voc cc:nc cc:preconj ccomp:cleft ccomp:obj ccomp:obl
+ccomp:pmod ccomp:pred clf:det compound:a compound:adj compound:affix compound:amod compound:apr
 compound:atov compound:dir compound:ext compound:lvc compound:n compound:nn compound:preverb compound:pron
 compound:prt compound:quant compound:redup compound:smixut compound:svc compound:v compound:vo compound:vv
 compound:z conj:expl conj:extend conj:svc cop:expl cop:identity cop:locat cop:own csubj:asubj csubj:cleft
 csubj:cop csubj:outer csubj:pass csubj:pred csubj:vsubj dep:alt dep:aff dep:ana dep:comp dep:conj dep:cop
-dep:infl dep:iobj dep:mark dep:mod dep:obj dep:prt dep:redup dep:ss det:adj det:noun det:numgov det:nummod det:poss
-det:predet det:pron det:pmod det:rel discourse:emo discourse:filler discourse:intj discourse:otherwise discourse:q
-discourse:sp dislocated:cleft dislocated:csubj dislocated:nsubj dislocated:obj dislocated:subj dislocated:vo
-expl:comp expl:impers expl:pass expl:poss expl:pv expl:subj flat:abs flat:dist flat:foreign flat:frac flat:gov
-flat:name flat:num flat:number flat:range flat:redup flat:repeat flat:sibl flat:time flat:title flat:vv iobj:agent
-iobj:appl iobj:caus iobj:patient mark:adv mark:advmod mark:aff mark:plur mark:pcomp mark:prt mark:q mark:rel
-nmod:abl nmod:agent nmod:appos nmod:arg nmod:att nmod:attlvc nmod:attr nmod:bahuv nmod:cau nmod:comp nmod:desc
-nmod:det nmod:flat nmod:fixed nmod:gen nmod:gobj nmod:gsubj nmod:lfrom nmod:lmod nmod:lmp nmod:npmod nmod:obj
-nmod:obl nmod:obllvc nmod:part nmod:pass nmod:periph nmod:poss nmod:pmod nmod:pred nmod:prep nmod:prp nmod:range
-nmod:relat nmod:subj nmod:tmod nmod:unmarked nsubj:advmod nsubj:aff nsubj:appos nsubj:bfoc nsubj:caus nsubj:cleft
-nsubj:cop nsubj:expl nsubj:ifoc nsubj:lfoc nsubj:lvc nsubj:nc nsubj:nn nsubj:obj nsubj:outer nsubj:pass nsubj:periph
-nsubj:quasi nsubj:x nsubj:xsubj nummod:det nummod:entity nummod:flat nummod:gov nummod:mod nummod:pref obj:advmod
-obj:advneg obj:agent obj:appl obj:caus obj:lvc obj:nn obj:obl obj:patient obj:periph obl:abl obl:ad obl:adj obl:adv
-obl:advmod obl:agent obl:appl obl:arg obl:cau obl:cmp obl:cmpr obl:comp obl:dat obl:freq obl:grad obl:inst obl:iobj
-obl:lfrom obl:lmod obl:lmp obl:lto obl:lvc obl:mcl obl:mod obl:npmod obl:obj obl:orphan obl:own obl:part obl:path
-obl:patient obl:periph obl:pmod obl:poss obl:pred obl:prep obl:sentcon obl:smod obl:soc obl:subj obl:tmod obl:unmarked
-obl:with orphan:missing parataxis:appos parataxis:conj parataxis:coord parataxis:deletion parataxis:discourse
-parataxis:hashtag parataxis:insert parataxis:mod parataxis:newsent parataxis:nsubj parataxis:obj parataxis:parenth
-parataxis:rel parataxis:rep parataxis:restart parataxis:rt parataxis:sentence parataxis:trans parataxis:url
-punct:hyph vocative:cl vocative:mention xcomp:adj xcomp:cleft xcomp:ds xcomp:obj xcomp:pred xcomp:subj
-xcomp:vcomp""".split()
+dep:infl dep:iobj dep:mark dep:mod dep:obj dep:prt dep:redup dep:ss det:adj det:noun det:numgov det:nummod
+det:poss det:predet det:pron det:pmod det:rel discourse:emo discourse:filler discourse:intj
+discourse:otherwise discourse:q discourse:sp dislocated:cleft dislocated:csubj dislocated:nsubj
+dislocated:obj dislocated:subj dislocated:vo expl:comp expl:impers expl:pass expl:poss expl:pv expl:subj
+flat:abs flat:dist flat:foreign flat:frac flat:gov flat:name flat:num flat:number flat:range flat:redup
+flat:repeat flat:sibl flat:time flat:title flat:vv iobj:agent iobj:appl iobj:caus iobj:patient mark:adv
+mark:advmod mark:aff mark:plur mark:pcomp mark:prt mark:q mark:rel nmod:abl nmod:agent nmod:appos nmod:arg
+nmod:att nmod:attlvc nmod:attr nmod:bahuv nmod:cau nmod:comp nmod:desc nmod:det nmod:flat nmod:fixed
+nmod:gen nmod:gobj nmod:gsubj nmod:lfrom nmod:lmod nmod:lmp nmod:npmod nmod:obj nmod:obl nmod:obllvc
+nmod:part nmod:pass nmod:periph nmod:poss nmod:pmod nmod:pred nmod:prep nmod:prp nmod:range nmod:relat
+nmod:subj nmod:tmod nmod:unmarked nsubj:advmod nsubj:aff nsubj:appos nsubj:bfoc nsubj:caus nsubj:cleft
+nsubj:cop nsubj:expl nsubj:ifoc nsubj:lfoc nsubj:lvc nsubj:nc nsubj:nn nsubj:obj nsubj:outer nsubj:pass
+nsubj:periph nsubj:quasi nsubj:x nsubj:xsubj nummod:det nummod:entity nummod:flat nummod:gov nummod:mod
+nummod:pref obj:advmod obj:advneg obj:agent obj:appl obj:caus obj:lvc obj:nn obj:obl obj:patient obj:periph
+obl:abl obl:ad obl:adj obl:adv obl:advmod obl:agent obl:appl obl:arg obl:cau obl:cmp obl:cmpr obl:comp
+obl:dat obl:freq obl:grad obl:inst obl:iobj obl:lfrom obl:lmod obl:lmp obl:lto obl:lvc obl:mcl obl:mod
+obl:npmod obl:obj obl:orphan obl:own obl:part obl:path obl:patient obl:periph obl:pmod obl:poss obl:pred
+obl:prep obl:sentcon obl:smod obl:soc obl:subj obl:tmod obl:unmarked obl:with orphan:missing parataxis:appos
+parataxis:conj parataxis:coord parataxis:deletion parataxis:discourse parataxis:hashtag parataxis:insert
+parataxis:mod parataxis:newsent parataxis:nsubj parataxis:obj parataxis:parenth parataxis:rel parataxis:rep
+parataxis:restart parataxis:rt parataxis:sentence parataxis:trans parataxis:url punct:hyph vocative:cl
+vocative:mention xcomp:adj xcomp:cleft xcomp:ds xcomp:obj xcomp:pred xcomp:subj xcomp:vcomp""".split()
 
 
 class RelationVocab:
@@ -224,7 +226,9 @@ class RelationVocab:
     @classmethod
     def from_state_dict(cls, state: dict) -> RelationVocab:
         if state["fixed"] != cls._FIRST_LEARNED:
-            raise ValueError(f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}")
+            raise ValueError(
+                f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
+            )
         return cls(state["learned"])
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from graphdep.io.atomic import atomic_path
 from graphdep.sentence import Row, Sentence, check_tree
@@ -191,14 +190,18 @@ class _Block:
         elif match := _RANGE.fullmatch(row[0]):
             first, last = map(int, match.groups())
             if first != len(self.words) + 1 or last <= first or first <= self._range_end():
-                raise self._error("a multiword range must stand before its first word, not overlap", number, row[0])
+                raise self._error(
+                    "a multiword range must stand before its first word, not overlap", number, row[0]
+                )
             self.multiword.append(row)
         elif match := _EMPTY.fullmatch(row[0]):
             if int(match[1]) != len(self.words) or int(match[2]) != self._empty_here() + 1:
                 raise self._error(f"an empty node out of order after word {len(self.words)}", number, row[0])
             self.empty.append(row)
         else:
-            raise self._error("an id must be a word (3), a range (3-4) or an empty node (3.1)", number, row[0])
+            raise self._error(
+                "an id must be a word (3), a range (3-4) or an empty node (3.1)", number, row[0]
+            )
 
     def _add_word(self, number: int, row: Row) -> None:
         if int(row[0]) != len(self.words) + 1:
@@ -221,7 +224,9 @@ class _Block:
             raise self._error("comments or empty nodes without a word", self.first_line)
         if self._range_end() > len(self.words):
             row = self.multiword[-1]
-            raise self._error(f"range ends after the last word {len(self.words)}", self.line_of[row[0]], row[0])
+            raise self._error(
+                f"range ends after the last word {len(self.words)}", self.line_of[row[0]], row[0]
+            )
         head = [int(row[6]) for row in self.words]
         self._check_heads(head)
         column = {name: self._column(i) for i, name in enumerate(COLUMNS) if i in (2, 3, 4, 5, 9)}
@@ -263,7 +268,9 @@ class _Block:
         for part in row[8].split("|"):
             head, colon, label = part.partition(":")
             if head not in known or not colon or not label:
-                raise self._error("DEPS must be head:label pairs with existing heads", self.line_of[row[0]], part)
+                raise self._error(
+                    "DEPS must be head:label pairs with existing heads", self.line_of[row[0]], part
+                )
             pairs.append((head, label))
         return pairs
 

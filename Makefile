@@ -1,0 +1,108 @@
+# graphdep: two commands do everything, `make demo` and `make test`. `make help` lists the rest.
+#
+# Stamp files in .venv say what is installed. While they are newer than pyproject.toml and constraints.txt,
+# no installer is called at all: the second run is quick and works offline.
+# Every path is relative, because make cannot handle a target with a space in its name.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+
+# The interpreter that runs benchmarks: .venv, or the one that was named (`make gpu-check PYTHON=python3`),
+# which then must have torch and torch-geometric itself.
+ifeq ($(origin PYTHON),file)
+RUN_DEPS := $(VENV)/.installed
+RUN := $(BIN)/python
+else
+RUN_DEPS :=
+RUN := PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" "$(PYTHON)"
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint typecheck pytest format bench gpu-check install install-dev clean
+
+help:
+	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
+	@echo "make test       install the development tools, then: ruff, mypy, pytest"
+	@echo "make bench      speed of the attention backends against their peers"
+	@echo "make gpu-check  backend equality and the benchmark on CUDA; says so where there is no GPU"
+	@echo "make format     let ruff rewrite the code in place"
+	@echo "make clean      remove .venv and everything that tools have cached (datasets/ and runs/ stay)"
+	@echo
+	@echo "PYTHON=python3.12   the Python >= 3.10 to make .venv with; for bench and gpu-check: to run with"
+
+demo: $(VENV)/.installed
+	@echo "== graphdep demo"
+	@$(BIN)/graphdep demo
+
+test: lint typecheck pytest
+	@echo "== all tests passed"
+
+lint: $(VENV)/.dev
+	@echo "== ruff check"
+	@$(BIN)/ruff check .
+	@echo "== ruff format --check"
+	@$(BIN)/ruff format --check .
+
+typecheck: $(VENV)/.dev
+	@echo "== mypy (half a minute the first time)"
+	@$(BIN)/mypy
+
+pytest: $(VENV)/.dev
+	@echo "== pytest"
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+# One after the other, even under make -j: the quick checks first.
+typecheck: | lint
+pytest: | typecheck
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(RUN_DEPS)
+	@echo "== examples/benchmarks/attention.py"
+	@$(RUN) examples/benchmarks/attention.py $(BENCH_ARGS)
+
+gpu-check: $(RUN_DEPS)
+	@echo "== examples/benchmarks/gpu_check.py"
+	@$(RUN) examples/benchmarks/gpu_check.py $(BENCH_ARGS)
+
+install: $(VENV)/.installed
+
+install-dev: $(VENV)/.dev
+
+$(VENV)/.created:
+	@command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here: install Python 3.10 or newer, \
+	or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "'$(PYTHON)' is \
+	$$("$(PYTHON)" --version 2>&1); graphdep needs Python 3.10 or newer: make PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null || { echo "'$(PYTHON)' cannot make virtual \
+	environments (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@echo "== making $(VENV) with $$("$(PYTHON)" --version)"
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+# torch first: whatever depends on it then takes the build that is already there.
+$(VENV)/.torch: constraints.txt | $(VENV)/.created
+	@echo "== installing PyTorch (the largest download; once)"
+	@$(PIP) setuptools wheel torch
+	@touch $@
+
+# No build isolation, so that a change of pyproject.toml needs no network either.
+$(VENV)/.installed: pyproject.toml constraints.txt $(VENV)/.torch
+	@echo "== installing graphdep and what it needs"
+	@$(PIP) --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.installed
+	@echo "== installing the development tools"
+	@$(PIP) --no-build-isolation -e ".[dev]"
+	@touch $@
+
+clean:
+	@echo "== removing .venv, build and cache folders"
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
+	@find graphdep tests examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
