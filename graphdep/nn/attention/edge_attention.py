@@ -101,10 +101,10 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor) -> str:
         return "reference"
     if backend != "auto":
         return backend
-    # Measured (examples/benchmarks/attention.py): a pair in a block costs about as much as a gathered edge / 64,
+    # Measured (examples/benchmarks/attention.py): a pair in a block costs about 1/24 of a gathered edge,
     # and a graph without cliques pays for the pairs between its edges as well.
     pairs = layout.num_edges if layout.group is None else layout.area
-    if layout.area <= 64 * pairs and not layout.has_repeated_edges:
+    if layout.area <= 24 * pairs and not layout.has_repeated_edges:
         return "dense"
     return "segment" if query.is_cuda and find_spec("torch_scatter") else "reference"
 

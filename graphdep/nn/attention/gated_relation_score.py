@@ -13,8 +13,8 @@ STATES = ("query", "key")
 
 
 class GatedRelationScore(nn.Module):
-    r"""Relation-attention with a semantic gate, from `"Integrating Dependency Tree into Self-attention for
-    Sentence Representation" <https://arxiv.org/abs/2203.15918>`_ (Eq. 1-3).
+    r"""Relation-attention with a semantic gate, from "Integrating Dependency Tree into Self-attention for
+    Sentence Representation" (Eq. 1-3).
 
     .. math::
         S^r_{ij} = \mathbf{r}_{ij} \mathbf{V}_r, \quad
@@ -90,7 +90,7 @@ class GatedRelationScore(nn.Module):
         typed = (edge_type != RelationVocab.NONE).unsqueeze(-1)
         score = self.relation.weight @ self.lin_score
         if self.gate is None:
-            return score[edge_type] * typed, None
+            return score.index_select(0, edge_type) * typed, None
         # (h_i W_ge + r_ij W_gr) V_g = h_i (W_ge V_g) + r_ij (W_gr V_g): a node part and a relation part.
         node = x @ torch.einsum("hcr,hr->ch", self.gate_node, self.gate_out)
         relation = self.relation.weight @ torch.einsum("hcr,hr->ch", self.gate_relation, self.gate_out)

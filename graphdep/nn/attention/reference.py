@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch.nn.functional as F
 from torch import Tensor
-from torch_geometric.utils import softmax
+from torch_geometric.utils import scatter, softmax
 
 
 def reference_attention(
@@ -19,13 +19,14 @@ def reference_attention(
 ) -> tuple[Tensor, Tensor]:
     """Attention over explicit pairs; returns the output and the weights before dropout ``[num_pairs, heads]``."""
     source, target = pairs
-    score = (query[target] * key[source]).sum(dim=-1) / query.size(-1) ** 0.5
+    score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1) / query.size(-1) ** 0.5
     if score_scale is not None:
         score = score * score_scale
     if attn_bias is not None:
         score = score + attn_bias
     alpha = softmax(score, target, num_nodes=query.size(0))
     weight = F.dropout(alpha, dropout_p)
-    message = value[source] if edge_value is None else value[source] + edge_value
-    message = weight.unsqueeze(-1).to(value.dtype) * message
-    return value.new_zeros(value.shape).index_add(0, target, message), alpha
+    message = value.index_select(0, source)
+    message = message if edge_value is None else message + edge_value
+    message = message * weight.unsqueeze(-1).to(value.dtype)
+    return scatter(message, target, dim=0, dim_size=query.size(0)), alpha

@@ -28,7 +28,7 @@ def segment_attention(
 
     order, rowptr = layout.by_target
     source, target = layout.pairs[:, order]
-    score = (query[target] * key[source]).sum(dim=-1) / query.size(-1) ** 0.5
+    score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1) / query.size(-1) ** 0.5
     if score_scale is not None:
         score = score * score_scale[order]
     if attn_bias is not None:
@@ -36,6 +36,7 @@ def segment_attention(
     shifted = score - gather_csr(segment_csr(score.detach(), rowptr, reduce="max"), rowptr)
     weight = shifted.exp()
     alpha = weight / gather_csr(segment_csr(weight, rowptr, reduce="sum"), rowptr)
-    message = value[source] if edge_value is None else value[source] + edge_value[order]
-    message = F.dropout(alpha, dropout_p).unsqueeze(-1).to(value.dtype) * message
+    message = value.index_select(0, source)
+    message = message if edge_value is None else message + edge_value[order]
+    message = message * F.dropout(alpha, dropout_p).unsqueeze(-1).to(value.dtype)
     return segment_csr(message, rowptr, reduce="sum"), alpha[order.argsort()]

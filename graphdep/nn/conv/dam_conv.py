@@ -6,7 +6,8 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class DAMConv(AttentionConv):
-    r"""Attention among words and relation nodes, from "Dependency-aware Attention Masking" (DAM, Eq. 1).
+    r"""Dependency-aware Attention Masking (DAM), from "Augmenting Transformers with Enhanced Dependency Structures
+    by Treating Relations as New Words" (Eq. 1).
 
     .. math::
         \mathrm{softmax} \left( \frac{\mathbf{Q}\mathbf{K}^{\top}}{\sqrt{d}} + \log \mathbf{A} \right) \mathbf{V}

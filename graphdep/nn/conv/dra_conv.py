@@ -11,7 +11,8 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class DRAConv(AttentionConv):
-    r"""Dependency Relation Attention, from "Dependency Relation Attention for dialogue generation" (Eq. 2-5).
+    r"""Dependency Relation Attention (DRA), from "Incorporate Directed Dependency Relation Graph into Transformer
+    Block for Multi-turn Dialogue Generation" and its final version (Eq. 2-5).
 
     .. math::
         \mathbf{O} = \big\Vert_{h=1}^{H} \mathrm{softmax} \left(

@@ -1,0 +1,148 @@
+"""The Dependency-Transformer, its ablations, and the plain Transformer they are compared with."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from graphdep.data import NodeType
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.conv import AttentionConv, GatedRelationConv
+from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.nn.models.transformer_layer import TransformerLayer
+
+
+class DependencyTransformer(nn.Module):
+    r"""Transformer encoder with relation-attention, from "Integrating Dependency Tree into Self-attention for Sentence
+    Representation" (DT).
+
+    Word, position and level embeddings (:class:`NodeEmbedding`), then Transformer blocks whose attention is
+    :class:`~graphdep.nn.conv.GatedRelationConv`; the state of an utterance's ROOT node represents it. The relation
+    vectors are shared by all layers; what scores them is each layer's own.
+
+    ============  ======================  ===========  ===================
+    Table 3       ``relation_attention``  ``gate``     ``level_embedding``
+    ============  ======================  ===========  ===================
+    Transformer   False                   --           False
+    DT_lr         True                    None         False
+    DT_rg         True                    "sigmoid"    False
+    DT_full       True                    "sigmoid"    True
+    ============  ======================  ===========  ===================
+
+    Sizes are the paper's; its dropout and word-vector projection are not given and are ours.
+
+    Args:
+        num_words: Size of the vocabulary.
+        num_relations: Number of relation ids.
+        hidden_channels: Size of the node states. (default: :obj:`300`)
+        num_layers: Number of blocks. (default: :obj:`3`)
+        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`6`)
+        relation_dim: Size of the relation vectors. (default: :obj:`30`)
+        ff_channels: Size of the feed-forward layers. (default: :obj:`300`)
+        dropout: Dropout probability. (default: :obj:`0.1`)
+        relation_attention: Use relation scores; otherwise plain self-attention. (default: :obj:`True`)
+        gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
+        gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
+        level_embedding: Add the embedding of a word's depth. (default: :obj:`True`)
+        position_embedding: Add the embedding of a word's position. (default: :obj:`True`)
+        norm_first: Normalise before each part of a block. (default: :obj:`False`)
+        max_positions: Positions told apart. (default: :obj:`512`)
+        vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
+
+    Shapes:
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ``edge_index``, and ``edge_type``
+          where relations are used; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, or the data lacks edges or their types.
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        num_relations: int,
+        *,
+        hidden_channels: int = 300,
+        num_layers: int = 3,
+        heads: int = 6,
+        relation_dim: int = 30,
+        ff_channels: int = 300,
+        dropout: float = 0.1,
+        relation_attention: bool = True,
+        gate: str | None = "sigmoid",
+        gate_state: str = "query",
+        level_embedding: bool = True,
+        position_embedding: bool = True,
+        norm_first: bool = False,
+        max_positions: int = 512,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if hidden_channels % heads:
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        self.hidden_channels, self.relation_attention = hidden_channels, relation_attention
+        self.embedding = NodeEmbedding(
+            num_words,
+            hidden_channels,
+            max_positions=max_positions if position_embedding else 0,
+            max_levels=64 if level_embedding else 0,
+            vectors=vectors,
+            dropout=dropout,
+        )
+        self.relation = nn.Embedding(num_relations, relation_dim) if relation_attention else None
+        size = hidden_channels // heads
+
+        def conv() -> AttentionConv:
+            if self.relation is None:
+                return AttentionConv(hidden_channels, size, heads, dropout=dropout)
+            return GatedRelationConv(
+                hidden_channels,
+                size,
+                heads,
+                num_relations=num_relations,
+                relation_dim=relation_dim,
+                gate=gate,
+                gate_state=gate_state,
+                relation=self.relation,
+                dropout=dropout,
+            )
+
+        self.layers = nn.ModuleList(
+            TransformerLayer(conv(), hidden_channels, ff_channels, dropout=dropout, norm_first=norm_first)
+            for _ in range(num_layers)
+        )
+
+    def reset_parameters(self) -> None:
+        self.embedding.reset_parameters()
+        if self.relation is not None:
+            self.relation.reset_parameters()
+        for layer in self.layers:
+            layer.reset_parameters()  # type: ignore[operator]
+
+    def forward(self, data: Data) -> Tensor:
+        args = self._edges(data)
+        layout = AttentionLayout(args[0], data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
+        x = self.embedding(data)
+        for layer in self.layers:
+            x = layer(x, *args, layout=layout)
+        return x
+
+    def readout(self, data: Data, x: Tensor) -> Tensor:
+        """States of the ROOT nodes ``[num_utterances, hidden_channels]``, in the order of the utterances.
+
+        Raises:
+            ValueError: If the data has no ROOT nodes.
+        """
+        root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
+        if root.numel() == 0:
+            raise ValueError("the data has no ROOT nodes: call to_data(..., root=True)")
+        return x.index_select(0, root)
+
+    def _edges(self, data: Data) -> list[Tensor]:
+        if data.edge_index is None:
+            raise ValueError("the data has no 'edge_index': apply an edge constructor, e.g. resolve('dt')")
+        if self.relation is None:
+            return [data.edge_index]
+        if data.edge_type is None:
+            raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
+        return [data.edge_index, data.edge_type]

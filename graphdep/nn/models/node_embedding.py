@@ -1,0 +1,78 @@
+"""What a node of the node table looks like before the first layer."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+
+class NodeEmbedding(nn.Module):
+    r"""Sum of word, position and level embeddings, from "Integrating Dependency Tree into Self-attention for Sentence
+    Representation" (section 2).
+
+    .. math::
+        \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k
+
+    The level of a word is its :obj:`depth` in the tree. Positions and levels beyond the last share its vector, so
+    that no sentence is too long; nodes outside the trees (depth -1) have no level.
+
+    Args:
+        num_words: Size of the vocabulary.
+        hidden_channels: Size of the result.
+        max_positions: Number of positions; 0 for no position embedding. (default: :obj:`512`)
+        max_levels: Number of levels; 0 for no level embedding. (default: :obj:`64`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is not
+            :obj:`hidden_channels`. (default: :obj:`None`)
+        dropout: Dropout probability. (default: :obj:`0.1`)
+
+    Shapes:
+        - data: ``input_ids``, ``position``, ``depth`` :math:`(|\mathcal{V}|)`; output :math:`(|\mathcal{V}|, C)`
+
+    Raises:
+        ValueError: If :obj:`vectors` do not fit the vocabulary, or the data has no ``input_ids``.
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        hidden_channels: int,
+        *,
+        max_positions: int = 512,
+        max_levels: int = 64,
+        vectors: Tensor | None = None,
+        dropout: float = 0.1,
+    ) -> None:
+        super().__init__()
+        if vectors is not None and vectors.size(0) != num_words:
+            raise ValueError(f"'vectors' has {vectors.size(0)} rows for a vocabulary of {num_words} words")
+        dim = hidden_channels if vectors is None else vectors.size(1)
+        self.register_buffer("vectors", vectors, persistent=False)
+        self.word = nn.Embedding(num_words, dim)
+        self.project = nn.Linear(dim, hidden_channels, bias=False) if dim != hidden_channels else nn.Identity()
+        self.position = nn.Embedding(max_positions, hidden_channels) if max_positions else None
+        self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
+        self.dropout = nn.Dropout(dropout)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.word.weight, std=self.word.embedding_dim**-0.5)
+        if self.vectors is not None:
+            with torch.no_grad():
+                self.word.weight.copy_(self.vectors)
+        if isinstance(self.project, nn.Linear):
+            self.project.reset_parameters()
+        for table in (self.position, self.level):
+            if table is not None:
+                nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
+
+    def forward(self, data: Data) -> Tensor:
+        if "input_ids" not in data:
+            raise ValueError("the data has no 'input_ids': call to_data(..., vocab=...)")
+        x = self.project(self.word(data.input_ids))
+        if self.position is not None:
+            x = x + self.position(data.position.clamp(max=self.position.num_embeddings - 1))
+        if self.level is not None:
+            level = self.level(data.depth.clamp(0, self.level.num_embeddings - 1))
+            x = x + level * (data.depth >= 0).unsqueeze(-1)
+        return self.dropout(x)

@@ -1,0 +1,68 @@
+"""The standard Transformer encoder block around any attention over edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+
+class TransformerLayer(nn.Module):
+    r"""One Transformer encoder block, from "Attention Is All You Need", with the attention injected.
+
+    .. math::
+        \mathbf{h} = \mathrm{LN}(\mathbf{x} + \mathbf{W}_o \, \mathrm{conv}(\mathbf{x})), \quad
+        \mathbf{x}' = \mathrm{LN}(\mathbf{h} + \mathbf{W}_2 \, \mathrm{ReLU}(\mathbf{W}_1 \mathbf{h}))
+
+    with dropout on both sums' right sides; :obj:`norm_first` normalises before each part instead.
+
+    Args:
+        conv: Attention over edges; its output has :obj:`hidden_channels` channels.
+        hidden_channels: Size of the node states.
+        ff_channels: Size of the feed-forward layer.
+        dropout: Dropout probability. (default: :obj:`0.1`)
+        norm_first: Normalise before attention and feed-forward. (default: :obj:`False`)
+
+    Shapes:
+        - x: :math:`(|\mathcal{V}|, C)`; output the same
+    """
+
+    def __init__(
+        self,
+        conv: nn.Module,
+        hidden_channels: int,
+        ff_channels: int,
+        *,
+        dropout: float = 0.1,
+        norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.conv, self.norm_first = conv, norm_first
+        self.lin_out = nn.Linear(hidden_channels, hidden_channels)
+        self.norm_attention = nn.LayerNorm(hidden_channels)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(hidden_channels, ff_channels),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(ff_channels, hidden_channels),
+        )
+        self.norm_feed_forward = nn.LayerNorm(hidden_channels)
+        self.dropout = nn.Dropout(dropout)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.conv.reset_parameters()  # type: ignore[operator]
+        for module in (self.lin_out, self.norm_attention, *self.feed_forward, self.norm_feed_forward):
+            if isinstance(module, nn.Linear | nn.LayerNorm):
+                module.reset_parameters()
+
+    def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """``args`` and ``kwargs`` (``edge_index``, ``edge_type``, ``layout``) go to the attention."""
+        if self.norm_first:
+            x = x + self._attend(self.norm_attention(x), *args, **kwargs)
+            return x + self.dropout(self.feed_forward(self.norm_feed_forward(x)))
+        x = self.norm_attention(x + self._attend(x, *args, **kwargs))
+        return self.norm_feed_forward(x + self.dropout(self.feed_forward(x)))
+
+    def _attend(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return self.dropout(self.lin_out(self.conv(x, *args, **kwargs)))
