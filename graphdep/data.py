@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.sentence import Sentence
+from graphdep.sentence import Sentence, parse_deps
 from graphdep.vocab import ROOT, RelationVocab, Vocab
 
 
@@ -139,7 +139,9 @@ class _NodeTable:
         node_of |= {row[0]: first + len(sentence) + i for i, row in enumerate(empty)}
         if self.root:
             node_of["0"] = start
-        dependents = zip(_node_of_words(node_of, sentence, empty), [*sentence.deps, *map(_empty_deps, empty)])
+        dependents = zip(
+            _node_of_words(node_of, sentence, empty), [*sentence.deps, *(parse_deps(row[8]) for row in empty)]
+        )
         for dependent, deps in dependents:
             for head, label in deps:
                 if head in node_of:
@@ -160,9 +162,3 @@ def _node_of_words(
     node_of: dict[str, int], sentence: Sentence, empty: Sequence[tuple[str, ...]]
 ) -> list[int]:
     return [node_of[str(word + 1)] for word in range(len(sentence))] + [node_of[row[0]] for row in empty]
-
-
-def _empty_deps(row: tuple[str, ...]) -> list[tuple[str, str]]:
-    if row[8] == "_":
-        return []
-    return [(head, label) for head, _, label in (part.partition(":") for part in row[8].split("|"))]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 # A multiword-token range ("3-4") or an empty node ("8.1"): its ten CoNLL-U columns as text.
 Row = tuple[str, ...]
+RANGE_ID = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+EMPTY_ID = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Sentence:
 
     Raises:
         ValueError: If the sentence is empty, columns differ in length, a governor does not exist, there
-            is no root, there are several roots (unless :obj:`multiroot`), or the arcs form a cycle.
-            The message names the word and the value.
+            is no root, there are several roots (unless :obj:`multiroot`), the arcs form a cycle, or a
+            range, an empty node or an enhanced arc names no word. The message has the word and the value.
     """
 
     form: list[str]
@@ -55,19 +58,24 @@ class Sentence:
     def __post_init__(self) -> None:
         self._check_columns()
         check_tree(self.head, multiroot=self.multiroot)
+        self._check_ranges()
+        self._check_deps(self._check_empty())
 
     def __len__(self) -> int:
         return len(self.form)
 
     @property
     def text(self) -> str:
-        """The raw text: the ``# text =`` comment, else the forms joined as ``SpaceAfter=No`` says."""
+        """The raw text: the ``# text =`` comment, else the tokens joined as ``SpaceAfter=No`` says."""
         for comment in self.comments:
             key, _, value = comment.lstrip("#").partition("=")
             if key.strip() == "text":
                 return value.strip()
-        misc = self.misc or ["_"] * len(self)
-        pieces = [f if "SpaceAfter=No" in m.split("|") else f + " " for f, m in zip(self.form, misc)]
+        tokens = list(zip(self.form, self.misc or ["_"] * len(self)))
+        for row in reversed(self.multiword):  # from the end, so that earlier numbers stay right
+            first, last = map(int, row[0].split("-"))
+            tokens[first - 1 : last] = [(row[1], row[9])]
+        pieces = [form if "SpaceAfter=No" in misc.split("|") else form + " " for form, misc in tokens]
         return "".join(pieces).strip()
 
     @property
@@ -105,6 +113,45 @@ class Sentence:
                     f"word {number}: form and deprel must not be empty (got {form!r}, {deprel!r})"
                 )
 
+    def _check_ranges(self) -> None:
+        end = 0
+        for row in self.multiword:
+            match = RANGE_ID.fullmatch(row[0]) if len(row) == 10 else None
+            if not match or not end < int(match[1]) < int(match[2]) <= len(self):
+                raise ValueError(f"'multiword' row {row!r}: not ten columns, or no range after word {end}")
+            end = int(match[2])
+
+    def _check_empty(self) -> set[str]:
+        """Checks the empty nodes and returns their ids."""
+        before = (0, 0)
+        for row in self.empty:
+            match = EMPTY_ID.fullmatch(row[0]) if len(row) == 10 else None
+            word, number = (int(match[1]), int(match[2])) if match else (-1, 0)
+            expected = before[1] + 1 if word == before[0] else 1
+            if not before[0] <= word <= len(self) or number != expected:
+                raise ValueError(f"'empty' row {row!r}: not ten columns, or out of order after {before}")
+            before = (word, number)
+        return {row[0] for row in self.empty}
+
+    def _check_deps(self, empty: set[str]) -> None:
+        if self.deps is None and not self.empty:
+            return
+        known = empty | set(map(str, range(len(self) + 1)))
+        rows = [*enumerate(self.deps or [], start=1), *((row[0], parse_deps(row[8])) for row in self.empty)]
+        for number, deps in rows:
+            for head, label in deps:
+                if head not in known or not label or "|" in label:
+                    raise ValueError(
+                        f"word {number}: enhanced arc {head!r}:{label!r} has no such head or label"
+                    )
+
+
+def parse_deps(column: str) -> list[tuple[str, str]]:
+    """The DEPS column as ``(head id, label)`` pairs; a part without a colon has an empty label."""
+    if column == "_":
+        return []
+    return [(head, label) for head, _, label in (part.partition(":") for part in column.split("|"))]
+
 
 def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
     """Raises :class:`ValueError` unless ``head`` (1-based, 0 = root) is a tree. O(words), no recursion."""
@@ -119,7 +166,9 @@ def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
     _check_cycle(head)
     # A graph without root has a cycle, so what is left to check is that there is just one.
     if len(roots) > 1 and not multiroot:
-        raise ValueError(f"words {roots} all have head 0: more than one root (allow it with multiroot=True)")
+        raise ValueError(
+            f"words {roots[:10]} all have head 0: more than one root (allow it with multiroot=True)"
+        )
 
 
 def _check_cycle(head: Sequence[int]) -> None:

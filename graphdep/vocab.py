@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from graphdep.io.atomic import atomic_path
+
+T = TypeVar("T")
 
 UNK, ROOT, CLS, SEP, EOU = "[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"
 _SPECIALS = (UNK, ROOT, CLS, SEP, EOU)
@@ -78,7 +81,7 @@ class Vocab:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocab:
-        return cls.from_state_dict(_load_json(path, {"words": list, "lower": bool}))
+        return _load_json(path, {"words": list, "lower": bool}, cls.from_state_dict)
 
 
 # Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
@@ -132,7 +135,7 @@ class RelationVocab:
     ======================  ==========================================================================
     ``NONE`` = 0            no relation: no score, gate 0
     ``SELF`` = 1            a node and itself, path code (0, 0)
-    ``UNK`` = 2             a relation that is not known and has no known base
+    ``UNK`` = 2             an arc without any label; a label that is not known never gets it
     3 ...                   universal relations and their subtypes, each followed by its inverse
     ...                     path codes (a, b) with 1 <= a + b <= :obj:`max_path`
     ...                     learned labels, each followed by its inverse
@@ -209,6 +212,8 @@ class RelationVocab:
 
     def label(self, relation: int) -> str:
         """The name of an id, for pictures and messages; an inverse relation ends in ``^-1``."""
+        if not 0 <= relation < len(self):
+            raise ValueError(f"'relation' must be in 0..{len(self) - 1} (got {relation})")
         if relation < self._FIRST:
             return ("[NONE]", "[SELF]", "[UNK]")[relation]
         if self._FIRST_PATH <= relation < self._FIRST_LEARNED:
@@ -236,7 +241,7 @@ class RelationVocab:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
-        return cls.from_state_dict(_load_json(path, {"fixed": int, "learned": list}))
+        return _load_json(path, {"fixed": int, "learned": list}, cls.from_state_dict)
 
 
 def _swap_pairs(start: int, end: int) -> Tensor:
@@ -248,12 +253,14 @@ def _save_json(state: dict, path: str | os.PathLike[str]) -> None:
         temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _load_json(path: str | os.PathLike[str], keys: dict[str, type]) -> dict:
+def _load_json(path: str | os.PathLike[str], keys: dict[str, type], make: Callable[[dict], T]) -> T:
     try:
         state = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        for key, kind in keys.items():
+            if not isinstance(state, dict) or not isinstance(state.get(key), kind):
+                raise ValueError(f"no {kind.__name__} under {key!r}")
+            if kind is list and not all(isinstance(word, str) for word in state[key]):
+                raise ValueError(f"{key!r} must be a list of strings")
+        return make(state)
+    except (ValueError, RecursionError) as error:  # bad UTF-8 and bad JSON are ValueErrors, too
         raise ValueError(f"{path}: not a vocabulary file ({error})") from None
-    for key, kind in keys.items():
-        if not isinstance(state, dict) or not isinstance(state.get(key), kind):
-            raise ValueError(f"{path}: not a vocabulary file (no {kind.__name__} under {key!r})")
-    return state

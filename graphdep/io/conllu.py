@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from graphdep.io.atomic import atomic_path
-from graphdep.sentence import Row, Sentence, check_tree
+from graphdep.sentence import EMPTY_ID, RANGE_ID, Row, Sentence, check_tree, parse_deps
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
-_EMPTY = re.compile(r"([0-9]{1,9})\.([1-9][0-9]{0,8})")
 _WORD = re.compile(r"[1-9][0-9]{0,8}")
 
 
@@ -169,8 +167,8 @@ class _Block:
     def add(self, number: int, line: str) -> None:
         self.first_line = self.first_line or number
         if line.startswith("#"):
-            if self.line_of:
-                raise self._error("a comment inside a sentence", number, line)
+            if self.line_of or "\r" in line:
+                raise self._error("a comment inside a sentence, or with a line break in it", number, line)
             self.comments.append(line)
             return
         row = tuple(line.split("\t"))
@@ -187,14 +185,14 @@ class _Block:
     def _add_row(self, number: int, row: Row) -> None:
         if _WORD.fullmatch(row[0]):
             self._add_word(number, row)
-        elif match := _RANGE.fullmatch(row[0]):
+        elif match := RANGE_ID.fullmatch(row[0]):
             first, last = map(int, match.groups())
             if first != len(self.words) + 1 or last <= first or first <= self._range_end():
                 raise self._error(
                     "a multiword range must stand before its first word, not overlap", number, row[0]
                 )
             self.multiword.append(row)
-        elif match := _EMPTY.fullmatch(row[0]):
+        elif match := EMPTY_ID.fullmatch(row[0]):
             if int(match[1]) != len(self.words) or int(match[2]) != self._empty_here() + 1:
                 raise self._error(f"an empty node out of order after word {len(self.words)}", number, row[0])
             self.empty.append(row)
@@ -208,7 +206,7 @@ class _Block:
             raise self._error(f"word id out of order, expected {len(self.words) + 1}", number, row[0])
         if self.max_words is not None and len(self.words) >= self.max_words:
             raise self._error(f"sentence of more than max_words={self.max_words} words", number, row[0])
-        if not re.fullmatch(r"[0-9]{1,9}", row[6]):
+        if not re.fullmatch(r"0|[1-9][0-9]{0,8}", row[6]):
             raise self._error("HEAD must be a word id or 0", number, row[6])
         self.words.append(row)
 
@@ -262,17 +260,12 @@ class _Block:
         return deps if any(deps) else None
 
     def _parse_deps(self, row: Row, known: set[str]) -> list[tuple[str, str]]:
-        if row[8] == "_":
-            return []
-        pairs = []
-        for part in row[8].split("|"):
-            head, colon, label = part.partition(":")
-            if head not in known or not colon or not label:
-                raise self._error(
-                    "DEPS must be head:label pairs with existing heads", self.line_of[row[0]], part
-                )
-            pairs.append((head, label))
-        return pairs
+        deps = parse_deps(row[8])
+        for head, label in deps:
+            if head not in known or not label:
+                message = "DEPS must be head:label pairs with existing heads"
+                raise self._error(message, self.line_of[row[0]], f"{head}:{label}")
+        return deps
 
     def _error(self, message: str, line: int, value: str = "") -> ConlluError:
         return ConlluError(message, self.path, line, value)

@@ -1,0 +1,122 @@
+"""What all tests share: one hypothesis profile, the skips, and random sentences."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+import pytest
+import torch
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from graphdep import Sentence
+
+# Repeatable by default; HYPOTHESIS_PROFILE=explore looks for new cases.
+settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+_RELATIONS = (
+    "nsubj",
+    "obj",
+    "nsubj:pass",
+    "obl:in_front_of",
+    "punct",
+    "strange",
+    "conj:and",
+    "root",
+    "a:b:c",
+)
+_VALUE = st.text(st.characters(exclude_characters="\t\n\r", codec="utf-8"), min_size=1, max_size=6)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = {}
+    if find_spec("torch_scatter") is None:
+        missing["scatter"] = pytest.mark.skip(reason="torch-scatter is not installed")
+    if not torch.cuda.is_available():
+        missing["cuda"] = pytest.mark.skip(reason="no CUDA device")
+    for item in items:
+        for name, skip in missing.items():
+            if item.get_closest_marker(name):
+                item.add_marker(skip)
+
+
+@st.composite
+def _sentences(draw: st.DrawFn, max_words: int = 8, plain: bool = False, multiroot: bool = False) -> Sentence:
+    """A random sentence in the form that the reader gives back: a column of nothing but ``_`` is None."""
+    size = draw(st.integers(1, max_words))
+    head = _tree(draw, size, multiroot)
+    form = draw(st.lists(_VALUE, min_size=size, max_size=size))
+    deprel = draw(st.lists(st.sampled_from(_RELATIONS), min_size=size, max_size=size))
+    if plain:
+        return Sentence(form, head, deprel, multiroot=head.count(0) > 1)
+    columns = {name: _column(draw, size) for name in ("lemma", "upos", "xpos", "feats", "misc")}
+    empty_ids = draw(st.lists(st.integers(0, size), max_size=3).map(_number_empty))
+    known = [str(i) for i in range(size + 1)] + empty_ids
+    arcs = st.lists(st.tuples(st.sampled_from(known), st.sampled_from(_RELATIONS)), max_size=3)
+    deps = draw(st.none() | st.lists(arcs, min_size=size, max_size=size).filter(any))
+    empty = [(i, draw(_VALUE), *"______", _format(draw(arcs)), draw(_VALUE)) for i in empty_ids]
+    starts = draw(st.lists(st.integers(1, size), max_size=4).map(sorted))
+    ranges = [f"{a}-{b}" for a, b in zip(starts[::2], starts[1::2]) if a < b]
+    multiword = [(i, draw(_VALUE), *"_______", draw(_VALUE)) for i in _disjoint(ranges)]
+    comments = draw(st.lists(_VALUE.map("#".__add__), max_size=3))
+    return Sentence(
+        form,
+        head,
+        deprel,
+        **columns,
+        deps=deps,
+        comments=comments,
+        multiword=multiword,
+        empty=empty,
+        multiroot=head.count(0) > 1,
+    )
+
+
+def _tree(draw: st.DrawFn, size: int, multiroot: bool) -> list[int]:
+    """Attaches the words in a random order, each to one that is attached already."""
+    order = draw(st.permutations(range(1, size + 1)))
+    head = [0] * size
+    for i, word in enumerate(order[1:], start=1):
+        above = draw(st.integers(0 if multiroot else 1, i))
+        head[word - 1] = order[above - 1] if above else 0
+    return head
+
+
+def _column(draw: st.DrawFn, size: int) -> list[str] | None:
+    column = draw(st.none() | st.lists(_VALUE | st.just("_"), min_size=size, max_size=size))
+    return None if column is None or set(column) == {"_"} else column
+
+
+def _number_empty(words: list[int]) -> list[str]:
+    return [f"{w}.{sorted(words)[: i + 1].count(w)}" for i, w in enumerate(sorted(words))]
+
+
+def _disjoint(ranges: list[str]) -> list[str]:
+    kept: list[str] = []
+    for entry in ranges:
+        if not kept or int(entry.split("-")[0]) > int(kept[-1].split("-")[1]):
+            kept.append(entry)
+    return kept
+
+
+def _format(arcs: list[tuple[str, str]]) -> str:
+    return "|".join(f"{head}:{label}" for head, label in arcs) or "_"
+
+
+@pytest.fixture(scope="session")
+def sentences():
+    """The strategy: ``data.draw(sentences(max_words=8, plain=False, multiroot=False))``."""
+    return _sentences
+
+
+@pytest.fixture
+def example() -> Sentence:
+    """The example of the DRA paper."""
+    return Sentence(
+        form=["I", "'d", "like", "to", "reserve", "a", "hotel", "room", "."],
+        head=[3, 3, 0, 5, 3, 8, 8, 5, 3],
+        deprel=["nsubj", "aux", "root", "mark", "xcomp", "det", "compound", "obj", "punct"],
+    )

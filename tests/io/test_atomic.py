@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from graphdep.io import atomic_path
+
+
+def test_writes_into_a_new_folder(tmp_path):
+    target = tmp_path / "a" / "b.txt"
+    with atomic_path(target) as temporary:
+        temporary.write_text("new")
+        assert not target.exists()
+        assert temporary.suffix == ".txt"
+    assert target.read_text() == "new"
+    assert os.listdir(target.parent) == ["b.txt"]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    target = tmp_path / "b.txt"
+    target.write_text("old")
+    with pytest.raises(KeyError), atomic_path(target) as temporary:
+        temporary.write_text("half")
+        raise KeyError("x")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["b.txt"]
+
+
+def test_permissions_follow_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with atomic_path(tmp_path / "b") as temporary:
+            temporary.write_text("x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o640

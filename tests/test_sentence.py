@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep import Sentence
+from graphdep.sentence import check_tree
+
+
+def row(number: str, form: str = "x", deps: str = "_") -> tuple[str, ...]:
+    return (number, form, "_", "_", "_", "_", "_", "_", deps, "_")
+
+
+def is_tree_naive(head: Sequence[int]) -> bool:
+    """From every word the root is reached, and one word hangs on it."""
+    for word in range(1, len(head) + 1):
+        for _ in head:
+            word = head[word - 1] if word else 0
+        if word:
+            return False
+    return list(head).count(0) == 1
+
+
+@given(st.lists(st.integers(0, 6), min_size=6, max_size=6))
+def test_check_tree_agrees_with_a_naive_test(head):
+    if is_tree_naive(head):
+        check_tree(head)
+    else:
+        with pytest.raises(ValueError, match=r"word|root"):
+            check_tree(head)
+
+
+def test_depth_counts_arcs_to_the_root(example):
+    assert example.depth == [2, 2, 1, 3, 2, 4, 4, 3, 2]
+    assert len(example) == 9
+
+
+@given(st.data())
+def test_depth_is_one_more_than_the_governors(sentences, data):
+    sentence = data.draw(sentences(max_words=20, plain=True, multiroot=True))
+    depth = sentence.depth
+    assert all(depth[i] == (depth[h - 1] + 1 if h else 1) for i, h in enumerate(sentence.head))
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ([], "'form' is empty"),
+        ([2, 1], "no root: no word has head 0"),
+        ([0, 0, 1], r"words \[1, 2\] all have head 0: more than one root \(allow it with multiroot=True\)"),
+        ([0, 5], r"word 2: head 5 is out of range 0\.\.2"),
+        ([0, -1], r"word 2: head -1 is out of range 0\.\.2"),
+        ([0, 2], r"word 2: head 2 closes a cycle through words \[2\]"),
+        ([0, 3, 4, 2], r"word 2: head 3 closes a cycle through words \[2, 3, 4\]"),
+        ([0, "1"], "word 2: head must be an integer .*'1'"),
+        ([0, True], "word 2: head must be an integer .*True"),
+        ([0, 1.0], r"word 2: head must be an integer .*1\.0"),
+    ],
+)
+def test_bad_heads_are_named(head, message):
+    with pytest.raises(ValueError, match=message):
+        Sentence(["w"] * len(head), head, ["dep"] * len(head))
+
+
+def test_several_roots_only_where_asked_for():
+    sentence = Sentence(["a", "b"], [0, 0], ["root", "root"], multiroot=True)
+    assert sentence.depth == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["head", "deprel", "lemma", "upos", "xpos", "feats", "misc", "deps"])
+def test_columns_of_another_length(name):
+    columns = {"form": ["a", "b"], "head": [0, 1], "deprel": ["root", "obj"]}
+    columns[name] = columns.get(name, ["_", "_"])[:1]
+    with pytest.raises(ValueError, match=f"'{name}' has 1 entries for 2 words"):
+        Sentence(**columns)
+
+
+@pytest.mark.parametrize(("form", "deprel"), [("", "obj"), ("b", "")])
+def test_empty_values(form, deprel):
+    with pytest.raises(ValueError, match="word 2: form and deprel must not be empty"):
+        Sentence(["a", form], [0, 1], ["root", deprel])
+
+
+@pytest.mark.parametrize("number", ["1-1", "2-1", "0-1", "1-3", "1", "x", "1-2-3"])
+def test_a_bad_range(number):
+    with pytest.raises(ValueError, match=f"'multiword' row .*'{number}'"):
+        Sentence(["a", "b"], [0, 1], ["root", "obj"], multiword=[row(number)])
+
+
+def test_overlapping_ranges_and_short_rows():
+    rest = {"form": list("abcd"), "head": [0, 1, 1, 1], "deprel": ["root", "x", "x", "x"]}
+    with pytest.raises(ValueError, match="'multiword' row .*no range after word 2"):
+        Sentence(**rest, multiword=[row("1-2"), row("2-3")])
+    with pytest.raises(ValueError, match="not ten columns"):
+        Sentence(**rest, multiword=[("1-2", "x")])
+    with pytest.raises(ValueError, match="not ten columns"):
+        Sentence(**rest, empty=[("1.1", "x")])
+
+
+@pytest.mark.parametrize(
+    "numbers", [["3.1"], ["1.2"], ["1"], ["1.0"], ["2.1", "1.1"], ["1.1", "1.1"], ["1.1", "1.3"]]
+)
+def test_a_bad_empty_node(numbers):
+    with pytest.raises(ValueError, match=f"'empty' row .*'{numbers[-1]}'|'empty' row .*'{numbers[0]}'"):
+        Sentence(["a", "b"], [0, 1], ["root", "obj"], empty=[row(n) for n in numbers])
+
+
+@pytest.mark.parametrize("arc", [("3", "obj"), ("x", "obj"), ("1", ""), ("1", "a|b"), ("1.1", "obj")])
+def test_a_bad_enhanced_arc(arc):
+    with pytest.raises(ValueError, match="word 2: enhanced arc"):
+        Sentence(["a", "b"], [0, 1], ["root", "obj"], deps=[[], [arc]])
+
+
+def test_a_bad_enhanced_arc_of_an_empty_node():
+    with pytest.raises(ValueError, match=r"word 1\.1: enhanced arc '7':'obj'"):
+        Sentence(["a"], [0], ["root"], empty=[row("1.1", deps="7:obj")])
+
+
+def test_enhanced_graphs_may_have_cycles_and_several_governors():
+    Sentence(["a", "b"], [0, 1], ["root", "obj"], deps=[[("2", "x"), ("0", "root")], [("1", "y")]])
+
+
+def test_frozen(example):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        example.head = [0]
+
+
+def test_equality_is_by_value(example):
+    assert example == dataclasses.replace(example)
+    assert example != dataclasses.replace(example, lemma=["_"] * 9)
+
+
+def test_text_from_the_comment_or_from_the_tokens(example):
+    assert example.text == "I 'd like to reserve a hotel room ."
+    assert dataclasses.replace(example, comments=["# text_en = no", "# text = Yes = no"]).text == "Yes = no"
+    misc = ["SpaceAfter=No", *["_"] * 6, "Gloss=x|SpaceAfter=No", "_"]
+    assert dataclasses.replace(example, misc=misc).text == "I'd like to reserve a hotel room."
+
+
+def test_text_takes_multiword_tokens_whole():
+    rows = [(*row("1-2", "don't")[:9], "SpaceAfter=No"), row("4-5", "du")]
+    sentence = Sentence(list("abcde"), [0, 1, 1, 1, 1], ["root"] + ["dep"] * 4, multiword=rows)
+    assert sentence.text == "don'tc du"
+
+
+def test_chain():
+    sentence = Sentence.chain(["a", "b", "c"])
+    assert sentence.head == [0, 1, 2]
+    assert sentence.deprel == ["root", "dep", "dep"]
+    with pytest.raises(ValueError, match="'form' is empty"):
+        Sentence.chain([])
+
+
+@pytest.mark.parametrize("shape", ["chain", "reversed", "star"])
+def test_a_very_long_sentence_needs_no_recursion(shape):
+    size = 100_000
+    head = {"chain": list(range(size)), "reversed": [*range(2, size + 1), 0], "star": [0] + [1] * (size - 1)}[
+        shape
+    ]
+    sentence = Sentence(["w"] * size, head, ["dep"] * size)
+    assert max(sentence.depth) == (2 if shape == "star" else size)
+
+
+def test_a_very_long_cycle_is_reported_in_short():
+    head = [0, *range(3, 100_001), 2]
+    with pytest.raises(ValueError, match="closes a cycle") as error:
+        Sentence(["w"] * 100_000, head, ["dep"] * 100_000)
+    assert len(str(error.value)) < 200
+    with pytest.raises(ValueError, match="more than one root") as error:
+        Sentence(["w"] * 100_000, [0] * 100_000, ["dep"] * 100_000)
+    assert len(str(error.value)) < 200
