@@ -1,0 +1,44 @@
+"""Hypothesis strategies for trees, sentences, dialogues and batches of them."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from graphdep.sentence import Sentence
+from graphdep.testing.random_trees import random_data, random_sentence
+
+
+def sentences(max_words: int = 8, multiroot: bool = False) -> st.SearchStrategy[Sentence]:
+    """Sentences over trees of random shape."""
+    seeds = st.integers(0, 2**32)
+    return st.builds(
+        lambda seed, words: random_sentence(random.Random(seed), words, multiroot=multiroot),
+        seeds,
+        st.integers(1, max_words),
+    )
+
+
+def examples(max_words: int = 7, max_utterances: int = 3, **options: bool) -> st.SearchStrategy[Data]:
+    """Examples of one or more utterances: with or without ROOT, pieces, special and empty nodes.
+
+    Options of :func:`graphdep.testing.random_data` may be fixed; ``multiroot`` too.
+    """
+    names = ("root", "pieces", "special", "empty", "multiroot")
+    flags = {name: st.just(options[name]) if name in options else st.booleans() for name in names}
+    sizes = st.lists(st.integers(1, max_words), min_size=1, max_size=max_utterances)
+    return st.builds(_example, st.integers(0, 2**32), sizes, st.fixed_dictionaries(flags))
+
+
+def _example(seed: int, sizes: list[int], flags: dict[str, bool]) -> Data:
+    rng = random.Random(seed)
+    multiroot = flags["multiroot"]
+    parsed = [random_sentence(rng, words, multiroot=multiroot) for words in sizes]
+    return random_data(rng, parsed, **{name: flag for name, flag in flags.items() if name != "multiroot"})
+
+
+def example_lists(max_size: int = 4, **options: bool) -> st.SearchStrategy[list[Data]]:
+    """Lists of examples to batch."""
+    return st.lists(examples(**options), min_size=1, max_size=max_size)

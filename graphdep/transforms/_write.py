@@ -1,0 +1,71 @@
+"""The one place where transforms write: it keeps the bookkeeping of a ``Batch`` right."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.transforms._ranges import offsets
+from graphdep.transforms.edge_set import EdgeSet
+from graphdep.transforms.nodes import Nodes
+
+
+def write(
+    data: Data, keys: Mapping[str, Tensor], ends: Tensor, ptr: Tensor, remove: Iterable[str] = ()
+) -> Data:
+    """Returns a copy of ``data`` with ``keys`` set and ``remove`` gone; ``data`` stays as it is.
+
+    PyG gives neither a key set after batching back from ``to_data_list()``, nor does a shallow copy own
+    the dictionaries that would make it so.
+
+    Args:
+        data: One example or a batch.
+        keys: New values, all cut into examples alike.
+        ends: Where the values of each example start and end: ``[examples + 1]``.
+        ptr: Where the nodes of each example start and end: ``[examples + 1]``.
+        remove: Keys that go.
+    """
+    out = copy.copy(data)
+    followed = {key for key in keys if f"{key}_batch" in data}
+    gone = {name for key in remove for name in (key, f"{key}_batch", f"{key}_ptr") if name in data}
+    for key in gone:
+        del out[key]
+    for key, value in keys.items():
+        out[key] = value
+    for key in followed:
+        out[f"{key}_batch"] = torch.arange(ends.numel() - 1, device=ends.device).repeat_interleave(
+            ends.diff()
+        )
+        out[f"{key}_ptr"] = ends
+    if hasattr(data, "_slice_dict"):
+        ends, ptr = ends.cpu(), ptr.cpu()
+        slices = {key: value for key, value in data._slice_dict.items() if key not in gone}
+        incs = {key: value for key, value in data._inc_dict.items() if key not in gone}
+        for key in keys:
+            slices[key] = ends
+            incs[key] = ptr[:-1] if "index" in key else torch.zeros_like(ptr[:-1])
+        out._slice_dict, out._inc_dict = slices, incs
+    return out
+
+
+def write_edges(data: Data, edges: EdgeSet, edge_type: Tensor | None = None) -> Data:
+    """Returns a copy of ``data`` with these edges in place of all earlier ones."""
+    nodes = edges.nodes
+    stale = [key for key in data if key.startswith("edge_") and not key.endswith(("_batch", "_ptr"))]
+    keys = {"edge_index": edges.edge_index} | ({} if edge_type is None else {"edge_type": edge_type})
+    # The targets ascend, so the edges of an example are those whose target lies between its nodes.
+    ends = torch.searchsorted(edges.edge_index[1].contiguous(), nodes.ptr)
+    fresh = [key for key in (*stale, "clique") if key in data and key not in keys]
+    out = write(data, keys, ends, nodes.ptr, remove=fresh)
+    if edges.clique is not None:
+        out = write(out, {"clique": edges.clique}, nodes.ptr, nodes.ptr)
+    return out
+
+
+def ends_of(nodes: Nodes, members: Tensor) -> Tensor:
+    """Where rows that belong to the nodes ``members``, example by example, start and end."""
+    return offsets(nodes.example[members].bincount(minlength=nodes.ptr.numel() - 1))

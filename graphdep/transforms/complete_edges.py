@@ -1,0 +1,48 @@
+"""All pairs of nodes, without writing them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+
+from graphdep.data import NodeType
+from graphdep.transforms._options import choice, node_type_names
+from graphdep.transforms.edge_constructor import EdgeConstructor
+from graphdep.transforms.edge_set import EdgeSet
+from graphdep.transforms.nodes import Nodes
+
+
+class CompleteEdges(EdgeConstructor):
+    r"""All nodes of an utterance or of an example attend to one another, as in "Attention Is All You Need".
+
+    The pairs stay implicit: the transform writes the node key :obj:`clique` and an :obj:`edge_index`
+    without columns. Attention gives the same result with ``materialize=True``, which writes the pairs out.
+
+    Args:
+        scope: ``"utterance"`` or ``"example"``. (default: ``"example"``)
+        node_types: Types of the nodes that take part, as :class:`~graphdep.NodeType` or by name.
+            (default: all)
+        materialize: Write the pairs to :obj:`edge_index`, no :obj:`clique`. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If an option is none of those.
+    """
+
+    def __init__(
+        self,
+        scope: str = "example",
+        *,
+        node_types: Iterable[NodeType | str] = tuple(NodeType),
+        materialize: bool = False,
+    ) -> None:
+        self.scope = choice("scope", scope, ("utterance", "example"))
+        self.node_types = node_type_names(node_types)
+        self.materialize = bool(materialize)
+
+    def edges(self, nodes: Nodes) -> EdgeSet:
+        number = nodes["utterance"] if self.scope == "utterance" else torch.zeros_like(nodes.index)
+        if len(self.node_types) < len(NodeType):
+            number = torch.where(nodes.is_type(self.node_types), number, -1)
+        edges = EdgeSet(nodes, nodes.index.new_empty(2, 0), number)
+        return edges.materialize() if self.materialize else edges

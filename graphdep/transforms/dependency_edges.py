@@ -1,0 +1,53 @@
+"""Edges along the arcs of the dependency tree."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from graphdep.transforms._options import choice
+from graphdep.transforms.edge_constructor import EdgeConstructor
+from graphdep.transforms.edge_set import EdgeSet
+from graphdep.transforms.nodes import Nodes, check_pieces
+
+
+class DependencyEdges(EdgeConstructor):
+    r"""Edges along dependency arcs: Eq. 2, second line, of "Dependency Relation Attention".
+
+    .. math::
+        \mathcal{E} = \{(d, g) : g \text{ governs } d\} \quad (\texttt{towards="governor"})
+
+    A root word that is its own governor has no arc.
+
+    Args:
+        towards: Where information flows: ``"governor"`` gives dependent -> governor (the governor attends
+            to its dependents, as in DRA), ``"dependent"`` gives governor -> dependent (as in LISA),
+            ``"both"`` both. (default: ``"governor"``)
+        arcs: ``"basic"`` takes the tree (:obj:`governor_index`), ``"all"`` every arc of :obj:`arc_index`,
+            which holds the enhanced graph where that was read. (default: ``"basic"``)
+        pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
+
+    Raises:
+        ValueError: If an option is none of those.
+    """
+
+    def __init__(self, towards: str = "governor", *, arcs: str = "basic", pieces: str = "all") -> None:
+        self.towards = choice("towards", towards, ("governor", "dependent", "both"))
+        self.arcs = choice("arcs", arcs, ("basic", "all"))
+        self.pieces = check_pieces(pieces)
+
+    def edges(self, nodes: Nodes) -> EdgeSet:
+        governor, dependent = self._arcs(nodes)
+        governor, dependent, _ = nodes.spread(governor, dependent, self.pieces)
+        if self.towards == "governor":
+            return EdgeSet.of(nodes, dependent, governor)
+        if self.towards == "dependent":
+            return EdgeSet.of(nodes, governor, dependent)
+        return EdgeSet.of(nodes, torch.cat([governor, dependent]), torch.cat([dependent, governor]))
+
+    def _arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
+        if self.arcs == "all":
+            governor, dependent = nodes.first[nodes["arc_index"]]
+            return governor, dependent
+        dependent = (nodes.parent >= 0).nonzero().view(-1)
+        return nodes.parent[dependent], dependent

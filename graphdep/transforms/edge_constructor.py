@@ -1,0 +1,79 @@
+"""The base class of everything that builds a set of edges, and the set operators."""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from collections.abc import Callable
+
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.transforms._options import constructor_repr
+from graphdep.transforms._write import write_edges
+from graphdep.transforms.edge_set import EdgeSet
+from graphdep.transforms.nodes import Nodes
+
+
+class EdgeConstructor(BaseTransform):
+    r"""Base class of transforms that build a set of edges from the node table.
+
+    ``a | b``, ``a & b`` and ``a - b`` are again constructors. Applied to a
+    :class:`~torch_geometric.data.Data` or to a :class:`~torch_geometric.data.Batch`, on any device, a
+    constructor writes :obj:`edge_index` (and :obj:`clique`, where cliques are part of it) in place of all
+    earlier edges; it never joins two examples.
+
+    A pair of **words** stands for all pairs of their pieces with ``pieces="all"``, and for the pair of
+    their first pieces with ``pieces="first"``; with one node a word both are the same.
+
+    Shapes:
+        - ``edge_index``: :math:`(2, |\mathcal{E}|)`, row 0 the source, row 1 the target; sorted by target,
+          then source. The target attends to the source.
+        - ``clique``: :math:`(|\mathcal{V}|)`, long: nodes of one example with the same number >= 0 see one
+          another, each node itself included; -1 is in no clique.
+    """
+
+    @abstractmethod
+    def edges(self, nodes: Nodes) -> EdgeSet:
+        """The set of edges between ``nodes``."""
+
+    def forward(self, data: Data) -> Data:
+        return write_edges(data, self.edges(Nodes(data)))
+
+    def __or__(self, other: EdgeConstructor) -> EdgeConstructor:
+        return _combine(self, "|", other)
+
+    def __and__(self, other: EdgeConstructor) -> EdgeConstructor:
+        return _combine(self, "&", other)
+
+    def __sub__(self, other: EdgeConstructor) -> EdgeConstructor:
+        return _combine(self, "-", other)
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)
+
+
+_OPERATORS: dict[str, Callable[[EdgeSet, EdgeSet], EdgeSet]] = {
+    "|": operator.or_,
+    "&": operator.and_,
+    "-": operator.sub,
+}
+
+
+class _Combined(EdgeConstructor):
+    """Two constructors joined by a set operator; prints as the expression that made it."""
+
+    def __init__(self, left: EdgeConstructor, symbol: str, right: EdgeConstructor) -> None:
+        self.left, self.symbol, self.right = left, symbol, right
+
+    def edges(self, nodes: Nodes) -> EdgeSet:
+        return _OPERATORS[self.symbol](self.left.edges(nodes), self.right.edges(nodes))
+
+    def __repr__(self) -> str:
+        return f"({self.left!r} {self.symbol} {self.right!r})"
+
+
+def _combine(left: EdgeConstructor, symbol: str, right: object) -> EdgeConstructor:
+    if not isinstance(right, EdgeConstructor):
+        return NotImplemented
+    return _Combined(left, symbol, right)

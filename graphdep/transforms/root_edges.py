@@ -1,0 +1,34 @@
+"""Edges from the nodes of an utterance to its ROOT."""
+
+from __future__ import annotations
+
+from graphdep.transforms._options import choice
+from graphdep.transforms._ranges import expand_ranges, offsets
+from graphdep.transforms.edge_constructor import EdgeConstructor
+from graphdep.transforms.edge_set import EdgeSet
+from graphdep.transforms.nodes import Nodes
+
+
+class RootEdges(EdgeConstructor):
+    r"""ROOT attends to every node, itself included: Eq. 2, :math:`u = 0`, of "Dependency Relation Attention".
+
+    Without ROOT nodes the set is empty.
+
+    Args:
+        scope: ``"utterance"``: every node -> the ROOT of its utterance; ``"example"``: every node -> every
+            ROOT of its example. (default: ``"utterance"``)
+
+    Raises:
+        ValueError: If :obj:`scope` is neither.
+    """
+
+    def __init__(self, scope: str = "utterance") -> None:
+        self.scope = choice("scope", scope, ("utterance", "example"))
+
+    def edges(self, nodes: Nodes) -> EdgeSet:
+        group = nodes.block if self.scope == "utterance" else nodes.example
+        roots = nodes.is_type(("ROOT",)).nonzero().view(-1)
+        order = group.argsort(stable=True)
+        count = group.bincount()
+        owner, member = expand_ranges(offsets(count)[group[roots]], count[group[roots]])
+        return EdgeSet.of(nodes, order[member], roots[owner])

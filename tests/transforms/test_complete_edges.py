@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep import NodeType, Sentence, to_data
+from graphdep.testing import assert_batch_law
+from graphdep.testing.slow_tree import SlowTree, attended
+from graphdep.testing.strategies import example_lists, examples
+from graphdep.transforms import CompleteEdges, SelfLoops
+
+scopes = st.sampled_from(["utterance", "example"])
+node_types = st.sets(st.sampled_from(list(NodeType)), min_size=1)
+
+
+@given(examples(), scopes, node_types, st.booleans())
+def test_against_loop(data, scope, node_types, materialize):
+    slow = SlowTree(data)
+    expected = slow.pairs(
+        lambda s, t: (
+            {slow.kind[s], slow.kind[t]} <= node_types
+            and (scope == "example" or slow.utterance[s] == slow.utterance[t])
+        )
+    )
+    got = CompleteEdges(scope, node_types=node_types, materialize=materialize)(data)
+    assert set(attended(got)) == expected
+    assert ("clique" in got) != materialize
+    assert materialize or got.edge_index.shape == (2, 0)
+
+
+@given(example_lists(), scopes, node_types, st.booleans())
+def test_law(datas, scope, node_types, materialize):
+    assert_batch_law(CompleteEdges(scope, node_types=node_types, materialize=materialize), datas)
+
+
+def test_long_examples_stay_small():
+    data = CompleteEdges()(to_data([Sentence.chain(["x"] * 100_000)]))
+    assert data.edge_index.numel() == 0
+    assert data.clique.numel() == 100_001
+
+
+def test_no_stale_clique():
+    data = to_data([Sentence.chain(["x"] * 3)])
+    again = SelfLoops()(CompleteEdges()(data))
+    assert "clique" not in again
+    assert again.num_edges == 4
+    assert "clique" in CompleteEdges()(SelfLoops()(data))
+
+
+def test_node_types_by_name():
+    assert repr(CompleteEdges(node_types="WORD")) == repr(CompleteEdges(node_types=[NodeType.WORD]))
+    with pytest.raises(ValueError, match="'node_types' takes some of ROOT, WORD.*got .'VERB'"):
+        CompleteEdges(node_types=["VERB"])
+    with pytest.raises(ValueError, match="'node_types'"):
+        CompleteEdges(node_types=())
+    with pytest.raises(ValueError, match="'scope'"):
+        CompleteEdges("batch")

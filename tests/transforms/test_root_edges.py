@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep.testing import assert_batch_law
+from graphdep.testing.slow_tree import SlowTree, attended
+from graphdep.testing.strategies import example_lists, examples
+from graphdep.transforms import RootEdges
+
+scopes = st.sampled_from(["utterance", "example"])
+
+
+@given(examples(), scopes)
+def test_against_loop(data, scope):
+    slow = SlowTree(data)
+    expected = slow.pairs(
+        lambda s, t: (
+            slow.kind[t].name == "ROOT" and (scope == "example" or slow.utterance[s] == slow.utterance[t])
+        )
+    )
+    assert set(attended(RootEdges(scope)(data))) == expected
+
+
+@given(example_lists(), scopes)
+def test_law(datas, scope):
+    assert_batch_law(RootEdges(scope), datas)
+
+
+def test_bad_scope():
+    with pytest.raises(ValueError, match="'scope' must be one of 'utterance', 'example' .got 'batch'"):
+        RootEdges("batch")

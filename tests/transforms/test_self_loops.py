@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep.testing import assert_batch_law
+from graphdep.testing.slow_tree import SlowTree, attended
+from graphdep.testing.strategies import example_lists, examples
+from graphdep.transforms import DependencyEdges, SelfLoops
+
+pieces = st.sampled_from(["all", "first"])
+
+
+@given(examples(), pieces)
+def test_against_loop(data, pieces):
+    slow = SlowTree(data)
+    expected = slow.pairs(lambda s, t: slow.first[s] == slow.first[t] if pieces == "all" else s == t)
+    assert set(attended(SelfLoops(pieces=pieces)(data))) == expected
+
+
+@given(examples(), pieces)
+def test_tops_fill_the_empty_rows_of_dependents(data, pieces):
+    edges = DependencyEdges("dependent") | SelfLoops("tops", pieces=pieces)
+    rows = [target for _, target in attended(edges(data))]
+    assert set(rows) == set(range(data.num_nodes))
+    slow = SlowTree(data)
+    tops = {t for s, t in attended(SelfLoops("tops", pieces=pieces)(data))}
+    assert tops == {i for i in range(slow.size) if not list(slow.tree.pred.get(slow.first[i], ()))}
+
+
+@given(example_lists(), pieces, st.sampled_from(["all", "tops"]))
+def test_law(datas, pieces, only):
+    assert_batch_law(SelfLoops(only, pieces=pieces), datas)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="'only' must be one of 'all', 'tops' .got 'words'"):
+        SelfLoops("words")
