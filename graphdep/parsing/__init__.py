@@ -1,0 +1,23 @@
+"""Parsers: raw text or words in, dependency trees out."""
+
+from graphdep.parsing.bundled_parser import BundledParser
+from graphdep.parsing.cached_parser import CachedParser
+from graphdep.parsing.conllu_parser import ConlluParser
+from graphdep.parsing.corenlp_parser import CoreNLPParser
+from graphdep.parsing.errors import ParserUnavailableError
+from graphdep.parsing.parser import Parser
+from graphdep.parsing.resolver import resolve_parser
+from graphdep.parsing.spacy_parser import SpacyParser
+from graphdep.parsing.stanza_parser import StanzaParser
+
+__all__ = [
+    "BundledParser",
+    "CachedParser",
+    "ConlluParser",
+    "CoreNLPParser",
+    "Parser",
+    "ParserUnavailableError",
+    "SpacyParser",
+    "StanzaParser",
+    "resolve_parser",
+]

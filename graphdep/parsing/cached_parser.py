@@ -1,0 +1,56 @@
+"""A parser that remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphdep.parsing.items import Item, Words
+from graphdep.parsing.parse_cache import ParseCache
+from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parser
+
+
+class CachedParser(Parser):
+    """Keeps what another parser gives in one SQLite file.
+
+    Parses are stored chunk by chunk, so that an interrupted call goes on where it stopped. Chain trees
+    that the parser would give again (too long a sentence) are stored as such and counted again on every
+    call; those that came from an error are not stored, and are tried again.
+
+    Args:
+        parser: The parser. It is not loaded as long as everything is in the file.
+        path: The SQLite file; see :class:`~graphdep.parsing.parse_cache.ParseCache`. Several parsers and
+            processes may share it.
+
+    Raises:
+        ValueError: If the file is no cache of graphdep's, of another version, or damaged.
+    """
+
+    def __init__(self, parser: Parser, path: str | Path) -> None:
+        super().__init__(progress=parser.progress)
+        self.parser = parser
+        self.cache = ParseCache(path)
+
+    @property
+    def fingerprint(self) -> str:
+        """The parser's fingerprint."""
+        return self.parser.fingerprint
+
+    def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
+        """Those of the inputs that are in the file."""
+        return self.cache.load(self.fingerprint, items)
+
+    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
+        """Parses a chunk and stores it."""
+        results = self.parser.parse_items(items)
+        self.cache.store(self.fingerprint, dict(zip(items, results)))
+        return results
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Parses a chunk of texts."""
+        return self.parser.parse_texts(texts)
+
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Parses a chunk of sentences whose words are given."""
+        return self.parser.parse_sentences(sentences)

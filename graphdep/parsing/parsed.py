@@ -1,0 +1,34 @@
+"""The parse of one text, with what went wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphdep.sentence import Sentence
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The sentences of one text, and why some of them are chains, if they are.
+
+    Args:
+        sentences: The sentences, in order.
+        failure: Why at least one sentence got a chain tree. (default: :obj:`None`)
+        final: Whether parsing again would give the same; not so after an error such as a time-out, so
+            that the result is not kept in a cache. (default: :obj:`True`)
+    """
+
+    sentences: list[Sentence]
+    failure: str | None = None
+    final: bool = True
+
+
+def chain_sentence(form: Sequence[str], reason: str, like: Sentence | None = None) -> Sentence:
+    """:meth:`Sentence.chain` with the reason as a comment, and the other columns of ``like`` if given."""
+    chain = Sentence.chain(form)
+    comments = [*(like.comments if like else []), f"# chain_tree = {' '.join(reason.split())}"]
+    if like is None:
+        return dataclasses.replace(chain, comments=comments)
+    return dataclasses.replace(like, head=chain.head, deprel=chain.deprel, comments=comments)

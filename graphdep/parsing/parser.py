@@ -1,0 +1,165 @@
+"""What every parser shares: one call for many texts, nothing lost, a count of what failed."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import chain
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from graphdep.parsing.errors import ParserUnavailableError
+from graphdep.parsing.items import Item, Words, chunks
+from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.sentence import Sentence
+
+logger = logging.getLogger("graphdep.parsing")
+
+_PROGRESS_FROM = 64
+
+
+class Parser(ABC):
+    """A dependency parser for many texts at a time.
+
+    A subclass parses one chunk of texts or of word lists; this class parses equal inputs once, shows a
+    progress bar, and gives an input that the parser fails on a chain tree (:meth:`Sentence.chain`), with
+    the reason in a ``# chain_tree =`` comment. Such inputs are counted in :attr:`failures`, and each call
+    ends with a log line that says how many there were.
+
+    Args:
+        progress: Show a progress bar on stderr; :obj:`None` for one if stderr is a terminal and there is
+            some work to do. (default: :obj:`None`)
+    """
+
+    def __init__(self, *, progress: bool | None = None) -> None:
+        self.progress = progress
+        self.failures = 0
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Name, version, digest of the models, and every option that changes the output."""
+
+    @abstractmethod
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Parses a chunk of texts; may raise anything, upon which each text is tried on its own."""
+
+    @abstractmethod
+    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
+        """Parses a chunk of sentences whose words are given, and may raise likewise."""
+
+    def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
+        """Those of the inputs that need no parsing."""
+        return {}
+
+    def parse(self, texts: Sequence[str]) -> list[list[Sentence]]:
+        """Splits raw texts into sentences and words, and parses them.
+
+        Args:
+            texts: The texts. An empty one, or one of white space alone, gives an empty list.
+
+        Returns:
+            Per text its sentences.
+
+        Raises:
+            ValueError: If ``texts`` is not a sequence of strings.
+            ParserUnavailableError: If the parser cannot run at all.
+        """
+        _check_texts(texts)
+        return [list(parsed.sentences) for parsed in self._run(list(texts))]
+
+    def parse_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
+        """Parses sentences whose words are given; ``form`` is exactly those words.
+
+        Args:
+            words: Per sentence its words.
+
+        Returns:
+            One sentence per list of words.
+
+        Raises:
+            ValueError: If a list is empty or a word is empty or not a string. The message has its number.
+            ParserUnavailableError: If the parser cannot run at all.
+        """
+        _check_words(words)
+        return [parsed.sentences[0] for parsed in self._run([tuple(sentence) for sentence in words])]
+
+    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
+        """Parses a chunk; where that fails, input by input, with a chain tree for those that fail."""
+        texts = [item for item in items if isinstance(item, str)]
+        sentences = [item for item in items if not isinstance(item, str)]
+        try:
+            return self.parse_texts(texts) if texts else self.parse_sentences(sentences)
+        except ParserUnavailableError:
+            raise
+        except Exception as error:  # whatever a third-party parser raises must not lose the other texts
+            if len(items) > 1:
+                return list(chain.from_iterable(self.parse_items([item]) for item in items))
+            logger.debug("the parser failed", exc_info=True)
+            return [_fallback(items[0], f"{type(error).__name__}: {error}"[:200])]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.fingerprint!r})"
+
+    def _run(self, inputs: Sequence[Item]) -> list[Parsed]:
+        unique = list(dict.fromkeys(inputs))
+        done = self.known(unique)
+        todo = [item for item in unique if item not in done]
+        with self._bar(len(todo)) as bar:
+            task = bar.add_task("parsing", total=len(todo))
+            for chunk in chunks(todo):
+                done.update(zip(chunk, self.parse_items(chunk)))
+                bar.advance(task, len(chunk))
+        results = [done[item] for item in inputs]
+        self._report(results)
+        return results
+
+    def _bar(self, total: int) -> Progress:
+        shown = self.progress
+        if shown is None:
+            shown = total >= _PROGRESS_FROM and sys.stderr.isatty()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        return Progress(*columns, console=Console(stderr=True), disable=not shown)
+
+    def _report(self, results: list[Parsed]) -> None:
+        reasons = [parsed.failure for parsed in results if parsed.failure]
+        self.failures += len(reasons)
+        if reasons:
+            count = f"{len(reasons)} of {len(results)} texts"
+            logger.warning("%s got a chain tree instead of a parse (the first: %s)", count, reasons[0])
+
+
+def _fallback(item: Item, reason: str) -> Parsed:
+    """The chain tree of one input, split at white space if it is a text."""
+    words = item.split() if isinstance(item, str) else item
+    return Parsed([chain_sentence(words, reason)] if words else [], reason, final=False)
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str) or not isinstance(texts, Sequence):
+        raise ValueError(f"'texts' must be a sequence of strings (got {_shown(texts)})")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"'texts[{number}]' must be a string (got {_shown(text)})")
+
+
+def _check_words(words: Sequence[Sequence[str]]) -> None:
+    if isinstance(words, str) or not isinstance(words, Sequence):
+        raise ValueError(f"'words' must be a sequence of lists of words (got {_shown(words)})")
+    for number, sentence in enumerate(words):
+        if isinstance(sentence, str) or not isinstance(sentence, Sequence):
+            raise ValueError(f"'words[{number}]' must be a list of words (got {_shown(sentence)})")
+        if len(sentence) == 0:
+            raise ValueError(f"'words[{number}]' is empty: a sentence has at least one word")
+        for position, word in enumerate(sentence):
+            if not isinstance(word, str) or not word:
+                place = f"'words[{number}][{position}]'"
+                raise ValueError(f"{place} must be a word of at least one character (got {_shown(word)})")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -1,0 +1,72 @@
+"""Parsers by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from graphdep.parsing.bundled_parser import BundledParser
+from graphdep.parsing.cached_parser import CachedParser
+from graphdep.parsing.conllu_parser import ConlluParser
+from graphdep.parsing.corenlp_parser import CoreNLPParser
+from graphdep.parsing.parser import Parser
+from graphdep.parsing.spacy_parser import SpacyParser
+from graphdep.parsing.stanza_parser import StanzaParser
+
+_CHOICES = "'bundled', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', 'conllu:<file>'"
+# Which take an argument after the colon: none, perhaps, always.
+_PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
+    "bundled": (BundledParser, "none"),
+    "stanza": (StanzaParser, "perhaps"),
+    "spacy": (SpacyParser, "always"),
+    "corenlp": (CoreNLPParser, "none"),
+    "conllu": (ConlluParser, "always"),
+}
+
+
+def resolve_parser(
+    name_or_instance: str | Parser, *, cache: str | Path | None = None, **options: Any
+) -> Parser:
+    """A parser from its name, with a cache around it if wanted.
+
+    Args:
+        name_or_instance: ``"bundled"``, ``"stanza"`` (English), ``"stanza:<language>"``,
+            ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, or a :class:`Parser`.
+        cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
+        **options: Arguments of the parser's class.
+
+    Raises:
+        ValueError: If there is no such parser or it has no such option.
+        ParserUnavailableError: If its library or models are missing.
+    """
+    parser = _resolve(name_or_instance, options)
+    return parser if cache is None else CachedParser(parser, cache)
+
+
+def _resolve(name_or_instance: str | Parser, options: dict[str, Any]) -> Parser:
+    if isinstance(name_or_instance, Parser):
+        if options:
+            raise ValueError(f"options {sorted(options)} cannot be given with a parser that exists already")
+        return name_or_instance
+    name, colon, argument = str(name_or_instance).partition(":")
+    if name not in _PARSERS:
+        raise ValueError(f"unknown parser {name_or_instance!r}; the choices are {_CHOICES}")
+    make, takes = _PARSERS[name]
+    if bool(argument) != bool(colon) or (takes == "none" and colon) or (takes == "always" and not argument):
+        raise ValueError(f"parser {name_or_instance!r} has a wrong form; the choices are {_CHOICES}")
+    arguments = [argument] if argument else []
+    _check_options(name, make, arguments, options)
+    return make(*arguments, **options)
+
+
+def _check_options(
+    name: str, make: Callable[..., Parser], arguments: list[str], options: dict[str, Any]
+) -> None:
+    known = list(inspect.signature(make).parameters)
+    if arguments:
+        known = known[1:]
+    for option in options:
+        if option not in known:
+            raise ValueError(f"parser {name!r} has no option {option!r}; it has {', '.join(known)}")

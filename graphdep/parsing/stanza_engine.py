@@ -1,0 +1,151 @@
+"""Texts and word lists through a stanza pipeline, with bounds on memory and time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.text_pieces import text_pieces
+from graphdep.sentence import Row, Sentence
+
+# Of a longer word the tagger and the parser see the start only: they read it character by character.
+_MAX_CHARACTERS = 100
+_GROUP_WORDS = 20_000
+
+# First and last character of a token in its text, and stanza's token.
+Span = tuple[int, int, Any]
+
+
+class StanzaEngine:
+    """Splits, tags and parses with one stanza pipeline.
+
+    Splitting gives sentences with a chain for a tree; tagging and parsing then replaces the tree, so that
+    raw texts and given words take the same way and keep their tokens.
+
+    Args:
+        load: Makes the pipeline; called when it is first needed.
+        max_words: Sentences of more words keep their chain, since the memory and time of the parser grow
+            with the square of the words and more.
+    """
+
+    def __init__(self, load: Callable[[], Any], max_words: int) -> None:
+        if max_words < 1:
+            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
+        self._load, self.max_words = load, max_words
+
+    @cached_property
+    def pipeline(self) -> Any:
+        """The stanza pipeline."""
+        return self._load()
+
+    def parse(self, texts: Sequence[str]) -> list[Parsed]:
+        """Parses raw texts."""
+        return self._annotate(self._split(texts))
+
+    def parse_words(self, words: Sequence[Sequence[str]]) -> list[Parsed]:
+        """Parses sentences whose words are given."""
+        return self._annotate([[Sentence.chain(sentence)] for sentence in words])
+
+    def _split(self, texts: Sequence[str]) -> list[list[Sentence]]:
+        from stanza import Document
+
+        places = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in text_pieces(text)]
+        documents = [Document([], text=piece) for _, _, piece in places]
+        tokens: list[list[list[Span]]] = [[] for _ in texts]
+        for (i, offset, _), document in zip(places, self.pipeline.process(documents, "tokenize,mwt")):
+            tokens[i] += [
+                [_span(token, offset) for token in s.tokens] for s in document.sentences if s.tokens
+            ]
+        return [_drafts(sentences, text) for sentences, text in zip(tokens, texts)]
+
+    def _annotate(self, texts: list[list[Sentence]]) -> list[Parsed]:
+        short = (sentence for text in texts for sentence in text if len(sentence) <= self.max_words)
+        parsed = (result for group in _groups(short) for result in self._annotate_group(group))
+        results = []
+        for text in texts:
+            sentences = [next(parsed) if len(s) <= self.max_words else self._too_long(s) for s in text]
+            failure = next((failure for _, failure in sentences if failure), None)
+            results.append(Parsed([sentence for sentence, _ in sentences], failure))
+        return results
+
+    def _annotate_group(self, drafts: list[Sentence]) -> list[tuple[Sentence, str | None]]:
+        from stanza import Document
+
+        words = [[{"id": (i,), "text": _shown(f)} for i, f in enumerate(s.form, start=1)] for s in drafts]
+        document = self.pipeline.process(Document(words), "pos,lemma,depparse")
+        return [_annotated(draft, sentence.words) for draft, sentence in zip(drafts, document.sentences)]
+
+    def _too_long(self, draft: Sentence) -> tuple[Sentence, str | None]:
+        reason = f"{len(draft)} words, more than max_words={self.max_words}"
+        return chain_sentence(draft.form, reason, draft), reason
+
+
+def _span(token: Any, offset: int) -> Span:
+    return offset + token.start_char, offset + token.end_char, token
+
+
+def _drafts(sentences: list[list[Span]], text: str) -> list[Sentence]:
+    if text.strip() and not sentences:
+        raise ValueError("stanza found no token in the text")
+    ends = [*(sentence[0][0] for sentence in sentences[1:]), len(text) + 1]
+    return [_draft(sentence, text, end) for sentence, end in zip(sentences, ends)]
+
+
+def _draft(tokens: list[Span], text: str, end: int) -> Sentence:
+    """A sentence without its tree; ``end`` is where the next one starts."""
+    form: list[str] = []
+    misc: list[str] = []
+    multiword: list[Row] = []
+    following = [*(start for start, _, _ in tokens[1:]), end]
+    for (start, stop, token), next_start in zip(tokens, following):
+        space = "SpaceAfter=No" if next_start == stop else "_"
+        whole = text[start:stop] if token.text == "<UNK>" else token.text
+        words = [word.text for word in token.words] if len(token.words) > 1 else [whole]
+        if len(words) > 1:
+            numbers = f"{len(form) + 1}-{len(form) + len(words)}"
+            multiword.append((numbers, whole, *["_"] * 7, space))
+        misc += ["_"] * (len(words) - 1) + ["_" if len(words) > 1 else space]
+        form += words
+    line = " ".join(text[tokens[0][0] : tokens[-1][1]].split())
+    chain = Sentence.chain(form)
+    return dataclasses.replace(chain, misc=misc, multiword=multiword, comments=[f"# text = {line}"])
+
+
+def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | None]:
+    columns: dict[str, Any] = {
+        "lemma": [_lemma(word, form) for word, form in zip(words, draft.form)],
+        "upos": [word.upos or "_" for word in words],
+        "xpos": [word.xpos or "_" for word in words],
+        "feats": [word.feats or "_" for word in words],
+    }
+    tagged = dataclasses.replace(draft, **columns)
+    try:
+        head, deprel = [word.head for word in words], [word.deprel for word in words]
+        return dataclasses.replace(tagged, head=head, deprel=deprel), None
+    except ValueError as error:
+        reason = f"stanza gave no tree: {error}"
+        return chain_sentence(draft.form, reason, tagged), reason
+
+
+def _lemma(word: Any, form: str) -> str:
+    return form if word.lemma is None or word.lemma == word.text != form else word.lemma
+
+
+def _shown(form: str) -> str:
+    return " ".join(form.split())[:_MAX_CHARACTERS] or "_"
+
+
+def _groups(sentences: Iterator[Sentence]) -> Iterator[list[Sentence]]:
+    group: list[Sentence] = []
+    words = 0
+    for sentence in sentences:
+        group.append(sentence)
+        words += len(sentence)
+        if words >= _GROUP_WORDS:
+            yield group
+            group, words = [], 0
+    if group:
+        yield group
