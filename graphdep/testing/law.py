@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 def assert_same_data(left: Data, right: Data) -> None:
     """Asserts that two examples have the same keys, types, shapes and values."""
     assert set(left.keys()) == set(right.keys()), f"{sorted(left.keys())} != {sorted(right.keys())}"
-    for key in left:
+    for key in sorted(left.keys()):
         a, b = left[key], right[key]
         if isinstance(a, Tensor):
             assert a.dtype == b.dtype, f"{key}: {a.dtype} != {b.dtype}"

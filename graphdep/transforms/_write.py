@@ -55,7 +55,9 @@ def write(
 def write_edges(data: Data, edges: EdgeSet, edge_type: Tensor | None = None) -> Data:
     """Returns a copy of ``data`` with these edges in place of all earlier ones."""
     nodes = edges.nodes
-    stale = [key for key in data if key.startswith("edge_") and not key.endswith(("_batch", "_ptr"))]
+    stale = [
+        key for key in sorted(data.keys()) if key.startswith("edge_") and not key.endswith(("_batch", "_ptr"))
+    ]
     keys = {"edge_index": edges.edge_index} | ({} if edge_type is None else {"edge_type": edge_type})
     # The targets ascend, so the edges of an example are those whose target lies between its nodes.
     ends = torch.searchsorted(edges.edge_index[1].contiguous(), nodes.ptr)
