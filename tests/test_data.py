@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+
+from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
+
+KEYS = ["node_type", "governor_index", "deprel", "depth", "utterance", "word", "position", "segment"]
+
+
+def reference(sentences, vocab, root, enhanced, positions, segment) -> dict[str, list]:
+    """The node table of the design, written down node by node with names instead of numbers."""
+    relations, rows, arcs = RelationVocab(), [], []
+    for u, sentence in enumerate(sentences):
+        use_deps = enhanced and sentence.deps is not None
+        names = [str(i + 1) for i in range(len(sentence))]
+        governors = dict(zip(names, map(str, sentence.head)))
+        if root:
+            names = ["0", *names]
+        if use_deps:
+            names += [row[0] for row in sentence.empty]
+        for place, name in enumerate(names):
+            is_word = name in governors
+            word = int(name) - 1 if is_word else -1
+            governor = governors.get(name, name)
+            form = "[ROOT]" if name == "0" else sentence.form[word]
+            if "." in name:
+                form = next(row[1] for row in sentence.empty if row[0] == name)
+            rows.append(
+                {
+                    "name": (u, name),
+                    "governor": (u, governor if (governor != "0" or root) else name),
+                    "node_type": NodeType.ROOT if name == "0" else NodeType.WORD,
+                    "deprel": relations[sentence.deprel[word]] if is_word else RelationVocab.SELF,
+                    "depth": sentence.depth[word] if is_word else (0 if name == "0" else -1),
+                    "utterance": u,
+                    "word": word,
+                    "position": place if positions == "utterance" else len(rows),
+                    "segment": segment[u] if segment else 0,
+                    "input_ids": vocab[form],
+                }
+            )
+            if use_deps and is_word:
+                arcs += [(u, h, name, label) for h, label in sentence.deps[word] if h != "0" or root]
+            elif use_deps and "." in name:
+                column = next(row[8] for row in sentence.empty if row[0] == name)
+                pairs = [part.split(":", 1) for part in column.split("|")] if column != "_" else []
+                arcs += [(u, h, name, label) for h, label in pairs if h != "0" or root]
+            elif is_word and not use_deps and (governor != "0" or root):
+                arcs.append((u, governor, name, sentence.deprel[word]))
+    node = {row["name"]: i for i, row in enumerate(rows)}
+    table = {key: [int(row[key]) for row in rows] for key in [*KEYS, "input_ids"] if key != "governor_index"}
+    table["governor_index"] = [node[row["governor"]] for row in rows]
+    table["arcs"] = sorted((node[u, h], node[u, d], relations[label]) for u, h, d, label in arcs)
+    return table
+
+
+def arcs_of(data: Data) -> list[tuple[int, ...]]:
+    return [(*pair, kind) for pair, kind in zip(data.arc_index.t().tolist(), data.arc_type.tolist())]
+
+
+def same(a: Data, b: Data) -> bool:
+    a, b = a.to_dict(), b.to_dict()
+    return a.keys() == b.keys() and all(
+        torch.equal(a[key], b[key]) if torch.is_tensor(a[key]) else a[key] == b[key] for key in a
+    )
+
+
+@given(
+    st.data(),
+    st.booleans(),
+    st.sampled_from(["basic", "enhanced"]),
+    st.sampled_from(["utterance", "example"]),
+    st.booleans(),
+)
+def test_against_the_slow_table(sentences, data, root, arcs, positions, with_segment):
+    example = data.draw(st.lists(sentences(multiroot=True), min_size=1, max_size=3))
+    segment = [i % 2 for i in range(len(example))] if with_segment else None
+    vocab = Vocab.build([s.form for s in example[:2]])
+    out = to_data(example, vocab=vocab, root=root, arcs=arcs, positions=positions, segment=segment)
+    expected = reference(example, vocab, root, arcs == "enhanced", positions, segment)
+    assert {key: out[key].tolist() for key in [*KEYS, "input_ids"]} == {
+        key: value for key, value in expected.items() if key != "arcs"
+    }
+    assert sorted(arcs_of(out)) == expected["arcs"]
+    assert out.num_nodes == len(expected["word"])
+    assert set(out.keys()) == {*KEYS, "input_ids", "arc_index", "arc_type", "num_nodes"}
+    assert all(value.dtype == torch.long for _, value in out if torch.is_tensor(value))
+    assert out.validate()
+
+
+def test_the_papers_sentence(example):
+    data = to_data([example])
+    relations = RelationVocab()
+    assert data.num_nodes == 10
+    assert data.node_type.tolist() == [NodeType.ROOT] + [NodeType.WORD] * 9
+    assert data.governor_index.tolist() == [0, 3, 3, 0, 5, 3, 8, 8, 5, 3]
+    assert data.deprel.tolist() == [relations.SELF, *(relations[label] for label in example.deprel)]
+    assert data.depth.tolist() == [0, 2, 2, 1, 3, 2, 4, 4, 3, 2]
+    assert data.word.tolist() == [-1, *range(9)]
+    assert data.position.tolist() == list(range(10))
+    assert data.arc_index.tolist() == [[3, 3, 0, 5, 3, 8, 8, 5, 3], list(range(1, 10))]
+    assert "input_ids" not in data
+    assert "edge_index" not in data
+    assert "y" not in data
+
+
+def test_without_root_a_root_word_is_its_own_governor(example):
+    data = to_data([example], root=False)
+    assert data.governor_index.tolist() == [2, 2, 2, 4, 2, 7, 7, 4, 2]
+    assert data.depth.tolist() == [2, 2, 1, 3, 2, 4, 4, 3, 2]
+    assert data.deprel[2] == RelationVocab()["root"]
+    assert data.arc_index.shape == (2, 8)
+
+
+def test_a_pair(example):
+    other = Sentence(["You", "do", "?"], [2, 0, 2], ["nsubj", "root", "punct"])
+    vocab = Vocab(["I", "You"])
+    data = to_data([example, other], vocab=vocab, segment=[0, 1], positions="example", y=torch.tensor([2]))
+    assert data.utterance.tolist() == data.segment.tolist() == [0] * 10 + [1] * 4
+    assert data.governor_index[10:].tolist() == [10, 12, 10, 12]
+    assert data.word[10:].tolist() == [-1, 0, 1, 2]
+    assert data.position.tolist() == list(range(14))
+    assert data.input_ids[10:].tolist() == [1, vocab["You"], 0, 0]
+    assert data.y.tolist() == [2]
+
+
+def test_enhanced_arcs_with_an_empty_node():
+    def empty(number, form, deps):
+        return (number, form, "_", "_", "_", "_", "_", "_", deps, "_")
+
+    sentence = Sentence(
+        ["A", "eats", "B"],
+        [2, 0, 2],
+        ["nsubj", "root", "obj"],
+        deps=[[("2", "nsubj"), ("2.1", "nsubj")], [("0", "root")], [("2", "obj")]],
+        empty=[empty("2.1", "eats", "2:conj|0:root"), empty("3.1", "x", "_")],
+    )
+    relations = RelationVocab()
+    data = to_data([sentence], vocab=Vocab(["eats"]), arcs="enhanced")
+    named = [(a, b, relations.label(c)) for a, b, c in arcs_of(data)]
+    assert named == [
+        (2, 1, "nsubj"), (4, 1, "nsubj"), (0, 2, "root"), (2, 3, "obj"), (2, 4, "conj"), (0, 4, "root")
+    ]  # fmt: skip
+    assert data.word.tolist() == [-1, 0, 1, 2, -1, -1]
+    assert data.depth.tolist() == [0, 2, 1, 2, -1, -1]
+    assert data.governor_index.tolist() == [0, 2, 0, 2, 4, 5]
+    assert data.input_ids.tolist() == [1, 0, 5, 0, 5, 0]
+    assert to_data([sentence]).num_nodes == 4
+
+
+def test_learned_relations_and_fallbacks(example):
+    relations = RelationVocab(["hotel:x"])
+    sentence = Sentence(["a", "b", "c"], [0, 1, 1], ["root", "hotel:x", "none:such"])
+    assert to_data([sentence], relations=relations).deprel.tolist() == [
+        relations.SELF, relations["root"], 801, relations["dep"]
+    ]  # fmt: skip
+    assert relations.fallbacks == {"none:such": 1}
+
+
+@given(st.data(), st.booleans(), st.sampled_from(["basic", "enhanced"]))
+def test_batch_gives_the_examples_back(sentences, data, root, arcs):
+    examples = data.draw(st.lists(st.lists(sentences(), min_size=1, max_size=2), min_size=1, max_size=4))
+    vocab = Vocab(["a"])
+    graphs = [
+        to_data(example, vocab=vocab, root=root, arcs=arcs, y=torch.tensor([i]))
+        for i, example in enumerate(examples)
+    ]
+    batch = Batch.from_data_list(graphs)
+    assert all(same(a, b) for a, b in zip(batch.to_data_list(), graphs))
+    start = batch.ptr[batch.batch]
+    governor = batch.governor_index
+    assert torch.equal(governor - start, torch.cat([g.governor_index for g in graphs]))
+    assert torch.equal(batch.batch[governor], batch.batch)
+    assert torch.equal(batch.batch[batch.arc_index[0]], batch.batch[batch.arc_index[1]])
+    for key in ("node_type", "deprel", "depth", "utterance", "word", "position", "segment", "arc_type", "y"):
+        assert torch.equal(batch[key], torch.cat([g[key] for g in graphs]))
+
+
+def test_loader(example):
+    other = Sentence.chain(["a", "b"])
+    graphs = [to_data([s], y=torch.tensor([i])) for i, s in enumerate([example, other, example])]
+    first, second = DataLoader(graphs, batch_size=2)
+    assert first.num_graphs == 2
+    assert first.governor_index[10:].tolist() == [10, 10, 11]
+    assert first.arc_index[:, 9:].tolist() == [[10, 11], [11, 12]]
+    assert same(second[0], graphs[2])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sentences": []}, "'sentences' is empty"),
+        ({"arcs": "deps"}, "'arcs' must be 'basic' or 'enhanced' .*'deps'"),
+        ({"positions": "word"}, "'positions' must be 'utterance' or 'example' .*'word'"),
+        ({"segment": [0]}, "'segment' has 1 entries for 2 sentences"),
+        ({"segment": []}, "'segment' has 0 entries for 2 sentences"),
+    ],
+)
+def test_bad_arguments(example, change, message):
+    with pytest.raises(ValueError, match=message):
+        to_data(**{"sentences": [example, example], **change})
+
+
+@pytest.mark.parametrize("root", [True, False])
+def test_one_word(root):
+    data = to_data([Sentence(["Yes"], [0], ["root"])], root=root)
+    assert data.num_nodes == 1 + root
+    assert data.arc_index.tolist() == ([[0], [1]] if root else [[], []])
+    assert data.arc_index.dtype == torch.long

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+import zlib
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep import RelationVocab, Vocab
+
+SPECIALS = ["[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"]
+LEARNED = ["prep_in", "nmod:weird"]
+
+
+def test_vocab_ids_are_fixed():
+    vocab = Vocab(["b", "a"])
+    assert [vocab[word] for word in [*SPECIALS, "b", "a"]] == list(range(7))
+    assert len(vocab) == 7
+    assert vocab["never seen"] == 0
+    assert "a" in vocab
+    assert "c" not in vocab
+    assert str(vocab) == "Vocab(7 words, lower=False)"
+
+
+def test_build_counts_then_sorts():
+    corpus = [["b", "a", "c"], ["a", "b", "d"], ["B"]]
+    assert Vocab.build(corpus).words[5:] == ["a", "b", "B", "c", "d"]
+    assert Vocab.build(corpus, min_freq=2).words[5:] == ["a", "b"]
+    assert Vocab.build(corpus, lower=True).words[5:] == ["b", "a", "c", "d"]
+    assert Vocab.build([]).words == SPECIALS
+    with pytest.raises(ValueError, match="'min_freq' must be at least 1 .*got 0"):
+        Vocab.build(corpus, min_freq=0)
+
+
+@given(st.lists(st.lists(st.text(min_size=1, max_size=2))), st.integers(1, 3), st.booleans(), st.randoms())
+def test_build_does_not_depend_on_the_order(corpus, min_freq, lower, random):
+    vocab = Vocab.build(corpus, min_freq=min_freq, lower=lower)
+    counts = Counter(word.lower() if lower else word for words in corpus for word in words)
+    assert set(vocab.words[5:]) == {word for word, count in counts.items() if count >= min_freq}
+    random.shuffle(corpus)
+    assert Vocab.build(corpus, min_freq=min_freq, lower=lower) == vocab
+
+
+def test_lower_looks_words_up_in_lower_case():
+    vocab = Vocab(["room"], lower=True)
+    assert vocab["ROOM"] == vocab["room"] == 5
+    assert "Room" in vocab
+    assert vocab["[ROOT]"] == 1
+    assert Vocab(["room"])["Room"] == 0
+
+
+def test_special_words_of_a_corpus_stay_special():
+    assert Vocab.build([["[ROOT]", "a"]]).words == [*SPECIALS, "a"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [(["a", "b", "a"], "'a' 2 times"), (["[UNK]"], r"'\[UNK\]' 2 times")]
+)
+def test_words_twice(words, message):
+    with pytest.raises(ValueError, match=f"'words' holds {message}"):
+        Vocab(words)
+
+
+def test_fixed_block_never_changes():
+    # Saved models depend on these numbers: a new relation is appended as a learned one, never inserted.
+    relations = RelationVocab()
+    assert (relations.NONE, relations.SELF, relations.UNK) == (0, 1, 2)
+    known = {"acl": 3, "nsubj": 55, "root": 71, "xcomp": 75, "acl:adv": 77, "nsubj:pass": 569}
+    known |= {"obl:tmod": 691, "xcomp:vcomp": 755}
+    assert {label: relations[label] for label in known} == known
+    assert [relations.path(*p) for p in [(0, 0), (0, 1), (1, 0), (1, 1), (8, 0)]] == [1, 757, 758, 760, 800]
+    assert len(relations) == 801
+    assert RelationVocab(LEARNED)["prep_in"] == 801
+    assert not relations.fallbacks
+    labels = "\n".join(map(relations.label, range(len(relations))))
+    assert zlib.crc32(labels.encode()) == 3645113885
+
+
+def test_labels_and_ids_are_one_to_one():
+    relations = RelationVocab(LEARNED)
+    labels = [relations.label(i) for i in range(len(relations))]
+    assert len(set(labels)) == len(relations)
+    assert labels[:5] == ["[NONE]", "[SELF]", "[UNK]", "acl", "acl^-1"]
+    assert labels[757:759] == ["path(0,1)", "path(1,0)"]
+    assert labels[-4:] == ["prep_in", "prep_in^-1", "nmod:weird", "nmod:weird^-1"]
+    plain = [label for label in labels if label[0] != "[" and "^" not in label and "path(" not in label]
+    assert all(relations.label(relations[label]) == label for label in plain)
+    assert all(label in relations for label in plain)
+    assert not relations.fallbacks
+
+
+@pytest.mark.parametrize("number", [-1, 801])
+def test_a_label_outside(number):
+    with pytest.raises(ValueError, match=rf"'relation' must be in 0\.\.800 .*got {number}"):
+        RelationVocab().label(number)
+
+
+def test_inverse_is_an_involution():
+    relations = RelationVocab(LEARNED)
+    ids = torch.arange(len(relations))
+    inverse = RelationVocab.inverse(ids)
+    assert RelationVocab.inverse(inverse).equal(ids)
+    assert inverse[:3].tolist() == [0, 1, 2]
+    for number in range(3, len(relations)):
+        label = relations.label(number)
+        if label.startswith("path("):
+            a, b = map(int, label[5:-1].split(","))
+            assert inverse[number] == RelationVocab.path(b, a)
+        else:
+            assert relations.label(int(inverse[number])) == (label[:-3] if "^" in label else label + "^-1")
+    assert RelationVocab.inverse(ids.view(1, -1)).shape == (1, len(relations))
+    assert RelationVocab.inverse(torch.empty(0, dtype=torch.long)).shape == (0,)
+
+
+@pytest.mark.parametrize(("a", "b"), [(-1, 0), (0, -1), (9, 0), (4, 5)])
+def test_a_path_outside(a, b):
+    with pytest.raises(ValueError, match=rf"path \({a}, {b}\) is outside 0 <= a \+ b <= 8"):
+        RelationVocab.path(a, b)
+
+
+def test_paths_are_one_to_one():
+    codes = [RelationVocab.path(a, s - a) for s in range(9) for a in range(s + 1)]
+    assert len(set(codes)) == len(codes) == 45
+
+
+def test_fallback_to_the_base_then_to_dep_is_counted():
+    relations = RelationVocab(LEARNED)
+    assert relations["nmod:in_front_of"] == relations["nmod"]
+    assert relations["nmod:in_front_of"] == relations["nmod"]
+    assert relations["nmod:a:b"] == relations["nmod"]
+    assert relations["strange"] == relations["strange:x"] == relations["_"] == relations["dep"]
+    assert relations["prep_in:x"] == relations["prep_in"]
+    assert relations["NSUBJ"] == relations["dep"]
+    assert relations.fallbacks == {
+        "nmod:in_front_of": 2, "nmod:a:b": 1, "strange": 1, "strange:x": 1, "_": 1, "prep_in:x": 1, "NSUBJ": 1
+    }  # fmt: skip
+    assert "nmod:in_front_of" not in relations
+
+
+@pytest.mark.parametrize("learned", [["x", "x"], ["nsubj"]])
+def test_learned_labels_must_be_new(learned):
+    with pytest.raises(ValueError, match=f"'learned' repeats '{learned[0]}'"):
+        RelationVocab(learned)
+
+
+@pytest.mark.parametrize(
+    "vocab", [Vocab(["b", "走", '"'], lower=True), RelationVocab(LEARNED), Vocab(), RelationVocab()]
+)
+def test_save_and_load(tmp_path, vocab):
+    path = tmp_path / "new" / "vocab.json"
+    vocab.save(path)
+    loaded = type(vocab).load(path)
+    assert loaded == vocab
+    assert str(loaded) == str(vocab)
+    assert type(vocab).from_state_dict(vocab.state_dict()) == vocab
+    assert json.loads(path.read_text(encoding="utf-8")) == vocab.state_dict()
+
+
+def test_equality():
+    assert Vocab(["a"]) != Vocab(["b"])
+    assert Vocab(["a"]) != Vocab(["a"], lower=True)
+    assert RelationVocab(["x"]) != RelationVocab()
+    assert Vocab() != RelationVocab()
+
+
+@pytest.mark.parametrize(
+    ("cls", "raw", "message"),
+    [
+        (Vocab, b"", "Expecting value"),
+        (Vocab, b'{"words": ["a"', "Expecting"),
+        (Vocab, b"\xff\xfe", "codec can't decode"),
+        (Vocab, b"[" * 100_000, "not a vocabulary file"),
+        (Vocab, b"[]", "no list under 'words'"),
+        (Vocab, b'{"words": ["a"]}', "no bool under 'lower'"),
+        (Vocab, b'{"words": {"a": 1}, "lower": false}', "no list under 'words'"),
+        (Vocab, b'{"words": ["a", 3], "lower": false}', "'words' must be a list of strings"),
+        (Vocab, b'{"words": [["a"]], "lower": false}', "'words' must be a list of strings"),
+        (Vocab, b'{"words": ["a", "a"], "lower": false}', "'words' holds 'a' 2 times"),
+        (RelationVocab, b'{"words": ["a"], "lower": false}', "no int under 'fixed'"),
+        (
+            RelationVocab,
+            b'{"fixed": 700, "learned": []}',
+            "saved with 700 fixed relations, this version has 801",
+        ),
+        (RelationVocab, b'{"fixed": 801, "learned": [1]}', "'learned' must be a list of strings"),
+    ],
+)
+def test_a_damaged_file(tmp_path, cls, raw, message):
+    path = tmp_path / "vocab.json"
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match=rf"{path}: not a vocabulary file .*{message}|{path}: {message}"):
+        cls.load(path)
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Vocab.load(tmp_path / "none.json")
