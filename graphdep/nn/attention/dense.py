@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import once_differentiable
 
 from graphdep.nn.attention.layout import AttentionLayout, Bucket
 
@@ -21,10 +21,16 @@ def dense_attention(
     dropout_p: float,
     need_alpha: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention block by block; also the weights of the explicit edges ``[num_edges, heads]`` (after dropout)."""
+    """Attention block by block; also the weights of the explicit edges ``[num_edges, heads]`` (after
+    dropout).
+    """
     if layout.has_repeated_edges:
-        raise ValueError("backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'")
-    out, alpha = _DenseAttention.apply(query, key, value, attn_bias, score_scale, layout, dropout_p, need_alpha)
+        raise ValueError(
+            "backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'"
+        )
+    out, alpha = _DenseAttention.apply(
+        query, key, value, attn_bias, score_scale, layout, dropout_p, need_alpha
+    )
     return out, alpha
 
 
@@ -60,7 +66,7 @@ class _DenseAttention(torch.autograd.Function):
                 used = weight if keep is None else weight * keep
                 torch.bmm(used, vb, out=ob)
                 if alpha is not None:
-                    alpha[bucket.edge] = used.view(-1)[_flat(bucket, heads)]
+                    alpha[bucket.edge] = _read(used, _flat(bucket, heads))
                 weights.append(weight)
                 dropped.append(keep)
         ctx.layout, ctx.dropped = layout, dropped
@@ -86,7 +92,11 @@ class _DenseAttention(torch.autograd.Function):
             for i, bucket in enumerate(layout.buckets):
                 qb, kb, vb, gb = (_bucket_view(x, bucket, heads) for x in (q, k, v, grad))
                 weight, keep = weights[i], ctx.dropped[i]
-                torch.bmm((weight if keep is None else weight * keep).mT, gb, out=_bucket_view(grad_v, bucket, heads))
+                torch.bmm(
+                    (weight if keep is None else weight * keep).mT,
+                    gb,
+                    out=_bucket_view(grad_v, bucket, heads),
+                )
                 grad_weight = torch.bmm(gb, vb.mT)
                 if grad_alpha is not None:
                     flat = _flat(bucket, heads)
@@ -96,15 +106,19 @@ class _DenseAttention(torch.autograd.Function):
                 grad_score = torch._softmax_backward_data(grad_weight, weight, -1, weight.dtype)
                 if grad_bias is not None and bucket.edge.numel():
                     flat = _flat(bucket, heads)
-                    grad_edge = grad_score.view(-1)[flat]
+                    grad_edge = _read(grad_score, flat)
                     grad_bias[bucket.edge] = grad_edge
                     if grad_scale is not None:
                         grad_scale[bucket.edge] = grad_edge * raw_scores[i]
-                        grad_score.view(-1)[flat] = grad_edge * score_scale[bucket.edge].to(q.dtype)
+                        _write(
+                            grad_score, flat, grad_edge * score_scale.index_select(0, bucket.edge).to(q.dtype)
+                        )
                 for into_grad, a, b in ((grad_q, grad_score, kb), (grad_k, grad_score.mT, qb)):
                     view = _bucket_view(into_grad, bucket, heads)
                     torch.baddbmm(view, a, b, beta=0, alpha=channels**-0.5, out=view)
-        grads = [x.index_select(0, back).view_as(grad_out) for x in (grad_q, grad_k, grad_v)]
+        grads: list[Tensor | None] = [
+            x.index_select(0, back).view_as(grad_out) for x in (grad_q, grad_k, grad_v)
+        ]
         grads += [grad_bias if ctx.has_bias else None, grad_scale]
         cast = [g if g is None else g.to(dtype) for g, dtype in zip(grads, ctx.dtypes)]
         return (*cast, None, None, None)
@@ -121,10 +135,20 @@ def _bucket_view(x: Tensor, bucket: Bucket, heads: int) -> Tensor:
 
 
 def _flat(bucket: Bucket, heads: int) -> Tensor:
-    """Places of the bucket's edges in its scores ``[blocks * heads, nodes, nodes]``, as ``[edges, heads]``."""
+    """Places of the bucket's edges in its scores ``[blocks * heads, nodes, nodes]``, as ``[edges,
+    heads]``.
+    """
     area = bucket.shape[1] ** 2
     head = torch.arange(heads, device=bucket.block.device)
     return (bucket.block[:, None] * heads + head) * area + bucket.offset[:, None]
+
+
+def _read(score: Tensor, flat: Tensor) -> Tensor:
+    return score.view(-1).index_select(0, flat.view(-1)).view_as(flat)
+
+
+def _write(score: Tensor, flat: Tensor, value: Tensor) -> None:
+    score.view(-1).scatter_(0, flat.view(-1), value.view(-1))
 
 
 def _apply_edge_terms(
@@ -134,11 +158,11 @@ def _apply_edge_terms(
     if not bucket.edge.numel() or (attn_bias is None and score_scale is None):
         return score.new_empty(0)
     flat = _flat(bucket, heads)
-    raw = score.view(-1)[flat]
-    changed = raw if score_scale is None else raw * score_scale[bucket.edge].to(raw.dtype)
+    raw = _read(score, flat)
+    changed = raw if score_scale is None else raw * score_scale.index_select(0, bucket.edge).to(raw.dtype)
     if attn_bias is not None:
-        changed = changed + attn_bias[bucket.edge].to(raw.dtype)
-    score.view(-1)[flat] = changed
+        changed = changed + attn_bias.index_select(0, bucket.edge).to(raw.dtype)
+    _write(score, flat, changed)
     return raw
 
 
@@ -148,7 +172,9 @@ def _masked_softmax(score: Tensor, bucket: Bucket, heads: int) -> Tensor:
         per_head.masked_fill_(~bucket.allowed[:, None], -torch.inf)
     if bucket.empty is not None:
         per_head.masked_fill_(bucket.empty[:, None], 0.0)  # a row of -inf only would give NaN
-    weight = score.softmax(dim=-1, dtype=torch.float32 if score.dtype != torch.float64 else None).to(score.dtype)
+    weight = score.softmax(dim=-1, dtype=torch.float32 if score.dtype != torch.float64 else None).to(
+        score.dtype
+    )
     if bucket.empty is not None:
         weight.view_as(per_head).masked_fill_(bucket.empty[:, None], 0.0)
     return weight

@@ -35,13 +35,14 @@ def edge_attention(
     r"""Scaled dot-product attention in which a target node attends to the sources of its edges.
 
     .. math::
-        s_{ij} = c_{ij} \frac{\mathbf{q}_i^{\top} (\mathbf{k}_j + \mathbf{e}^k_{ij})}{\sqrt{d}} + b_{ij}, \quad
-        \alpha_{ij} = \frac{\exp s_{ij}}{\sum_{l \in \mathcal{N}(i)} \exp s_{il}}, \quad
+        s_{ij} = c_{ij} \frac{\mathbf{q}_i^{\top} (\mathbf{k}_j + \mathbf{e}^k_{ij})}{\sqrt{d}} + b_{ij},
+        \quad \alpha_{ij} = \frac{\exp s_{ij}}{\sum_{l \in \mathcal{N}(i)} \exp s_{il}}, \quad
         \mathbf{o}_i = \sum_{j \in \mathcal{N}(i)} \alpha_{ij} (\mathbf{v}_j + \mathbf{e}^v_{ij})
 
-    for a target :math:`i`, a source :math:`j`, each head on its own. :math:`\mathcal{N}(i)` are the sources of the
-    edges that end in :math:`i`, and the nodes of :math:`i`'s clique, :math:`i` included; a pair that is an edge
-    and in a clique is one pair, with the edge's score terms. A target without any source gets zeros.
+    for a target :math:`i`, a source :math:`j`, each head on its own. :math:`\mathcal{N}(i)` are the sources
+    of the edges that end in :math:`i`, and the nodes of :math:`i`'s clique, :math:`i` included; a pair that
+    is an edge and in a clique is one pair, with the edge's score terms. A target without any source gets
+    zeros.
 
     Args:
         query, key, value: Node states per head.
@@ -55,21 +56,22 @@ def edge_attention(
         layout: A prepared :class:`AttentionLayout` of the same edges, shared by several calls; then
             :obj:`edge_index`, :obj:`clique` and :obj:`ptr` are taken from it. (default: :obj:`None`)
         dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
-        return_attention_weights: Also return ``(pairs, alpha)``: all pairs, the explicit edges first and in their
-            order, with their weights before dropout. (default: :obj:`False`)
-        backend: ``"reference"`` (plain PyTorch, never refuses), ``"segment"`` (torch-scatter), ``"dense"`` (padded
-            blocks, no repeated edges), ``"triton"`` (not built yet), ``"auto"`` (by device and density).
-            (default: ``"auto"``)
+        return_attention_weights: Also return ``(pairs, alpha)``: all pairs, the explicit edges first and in
+            their order, with their weights before dropout. (default: :obj:`False`)
+        backend: ``"reference"`` (plain PyTorch, never refuses), ``"segment"`` (torch-scatter), ``"dense"``
+            (padded blocks, no repeated edges), ``"triton"`` (not built yet), ``"auto"`` (by device and
+            density). (default: ``"auto"``)
 
     Shapes:
         - query, key, value: :math:`(|\mathcal{V}|, H, d)`
         - edge_index: :math:`(2, |\mathcal{E}|)`; clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
-        - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`; edge_key, edge_value: :math:`(|\mathcal{E}|, H, d)`
+        - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`; edge_key, edge_value:
+        :math:`(|\mathcal{E}|, H, d)`
         - output: :math:`(|\mathcal{V}|, H, d)`; alpha: :math:`(|\mathcal{P}|, H)`
 
     Raises:
-        ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is wrong, or the backend asked for
-            cannot serve (no torch-scatter, repeated edges, no triton kernel).
+        ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is wrong, or the backend
+            asked for cannot serve (no torch-scatter, repeated edges, no triton kernel).
     """
     layout = layout or AttentionLayout(edge_index, query.size(0), clique=clique, ptr=ptr)
     _check_states(query, key, value, layout, dropout_p)
@@ -80,7 +82,9 @@ def edge_attention(
         need_alpha = return_attention_weights or edge_value is not None
         out, alpha = dense_attention(query, key, value, layout, attn_bias, score_scale, dropout_p, need_alpha)
         if edge_value is not None and alpha is not None:
-            out = out.index_add(0, layout.edge_index[1], alpha.unsqueeze(-1).to(out.dtype) * edge_value.to(out.dtype))
+            out = out.index_add(
+                0, layout.edge_index[1], alpha.unsqueeze(-1).to(out.dtype) * edge_value.to(out.dtype)
+            )
         return (out, (layout.pairs, alpha)) if return_attention_weights and alpha is not None else out
     # Everything else works on pairs written out; asking for all weights is asking for just that.
     pairs, attn_bias, score_scale, edge_value = _write_out(layout, attn_bias, score_scale, edge_value)
@@ -110,7 +114,11 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor) -> str:
 
 
 def _fold_edge_key(
-    query: Tensor, layout: AttentionLayout, attn_bias: Tensor | None, score_scale: Tensor | None, edge_key: Tensor | None
+    query: Tensor,
+    layout: AttentionLayout,
+    attn_bias: Tensor | None,
+    score_scale: Tensor | None,
+    edge_key: Tensor | None,
 ) -> Tensor | None:
     """The keys' edge term is a score term too: c * q.e / sqrt(d) + b."""
     if edge_key is None:
@@ -121,8 +129,12 @@ def _fold_edge_key(
     return term if attn_bias is None else term + attn_bias
 
 
-def _write_out(layout: AttentionLayout, *terms: Tensor | None) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
-    """All pairs, and the edges' terms (bias, scale, value) with neutral entries for pairs of a clique only."""
+def _write_out(
+    layout: AttentionLayout, *terms: Tensor | None
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+    """All pairs, and the edges' terms (bias, scale, value) with neutral entries for pairs of a clique
+    only.
+    """
     extra = layout.pairs.size(1) - layout.num_edges
     padded = [
         x if x is None or extra == 0 else torch.cat([x, x.new_full((extra, *x.shape[1:]), fill)])
@@ -131,10 +143,14 @@ def _write_out(layout: AttentionLayout, *terms: Tensor | None) -> tuple[Tensor, 
     return layout.pairs, padded[0], padded[1], padded[2]
 
 
-def _check_states(query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, dropout_p: float) -> None:
+def _check_states(
+    query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, dropout_p: float
+) -> None:
     if query.dim() != 3 or query.shape != key.shape or query.shape != value.shape:
         shapes = ", ".join(str([*x.shape]) for x in (query, key, value))
-        raise ValueError(f"'query', 'key' and 'value' must share one shape [num_nodes, heads, d] (got {shapes})")
+        raise ValueError(
+            f"'query', 'key' and 'value' must share one shape [num_nodes, heads, d] (got {shapes})"
+        )
     if query.size(0) != layout.num_nodes:
         raise ValueError(f"'layout' is of {layout.num_nodes} nodes but 'query' has {query.size(0)}")
     if not 0.0 <= dropout_p <= 1.0:

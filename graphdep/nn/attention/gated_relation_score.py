@@ -18,17 +18,17 @@ class GatedRelationScore(nn.Module):
 
     .. math::
         S^r_{ij} = \mathbf{r}_{ij} \mathbf{V}_r, \quad
-        g_{ij} = \sigma\big((\mathbf{h}_i \mathbf{W}_{g,e} + \mathbf{r}_{ij} \mathbf{W}_{g,r}) \mathbf{V}_g\big), \quad
-        S_{ij} = (1 - g_{ij}) S^e_{ij} + g_{ij} S^r_{ij}
+        g_{ij} = \sigma\big((\mathbf{h}_i \mathbf{W}_{g,e} + \mathbf{r}_{ij} \mathbf{W}_{g,r})
+        \mathbf{V}_g\big), \quad S_{ij} = (1 - g_{ij}) S^e_{ij} + g_{ij} S^r_{ij}
 
-    in every head on its own, where :math:`i` attends to :math:`j`. Without the gate (DT_lr in the paper's Table 3),
-    :math:`S_{ij} = S^e_{ij} + S^r_{ij}`. Pairs of relation NONE keep :math:`S^e_{ij}`.
+    in every head on its own, where :math:`i` attends to :math:`j`. Without the gate (DT_lr in the paper's
+    Table 3), :math:`S_{ij} = S^e_{ij} + S^r_{ij}`. Pairs of relation NONE keep :math:`S^e_{ij}`.
 
-    All of it depends on (relation, head) or on (node, head) alone, so it is computed as two tables and looked up
-    along the edges; nothing of size [edges, relation_dim] ever exists.
+    All of it depends on (relation, head) or on (node, head) alone, so it is computed as two tables and
+    looked up along the edges; nothing of size [edges, relation_dim] ever exists.
 
-    The paper's text asks for tanh and for the key word's state, its Eq. 3 for the sigmoid and :math:`\mathbf{h}_i`;
-    the equation is the default.
+    The paper's text asks for tanh and for the key word's state, its Eq. 3 for the sigmoid and
+    :math:`\mathbf{h}_i`; the equation is the default.
 
     Args:
         in_channels: Size of the node states :math:`\mathbf{h}`.
@@ -36,12 +36,14 @@ class GatedRelationScore(nn.Module):
         num_relations: Number of relation ids.
         relation_dim: Size of the relation vectors :math:`\mathbf{r}`. (default: :obj:`30`)
         gate: ``"sigmoid"`` (Eq. 3), ``"tanh"`` (text) or :obj:`None` (no gate). (default: ``"sigmoid"``)
-        gate_state: Whose state the gate reads: ``"query"`` (Eq. 3) or ``"key"`` (text). (default: ``"query"``)
-        relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; without, the module
-            has its own. (default: :obj:`None`)
+        gate_state: Whose state the gate reads: ``"query"`` (Eq. 3) or ``"key"`` (text). (default:
+            ``"query"``)
+        relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; without, the
+            module has its own. (default: :obj:`None`)
 
     Shapes:
-        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type: :math:`(|\mathcal{E}|)`
+        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
+        :math:`(|\mathcal{E}|)`
         - output: ``attn_bias`` and ``score_scale``, both :math:`(|\mathcal{E}|, H)`, for
           :func:`~graphdep.nn.attention.edge_attention`; the scale is :obj:`None` without the gate
 

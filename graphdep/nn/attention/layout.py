@@ -61,7 +61,8 @@ class AttentionLayout:
         self._rows: dict[int, tuple[Tensor, Tensor]] = {}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.num_nodes} nodes, {self.num_edges} edges, clique={self.clique is not None})"
+        size = f"{self.num_nodes} nodes, {self.num_edges} edges"
+        return f"{type(self).__name__}({size}, clique={self.clique is not None})"
 
     @property
     def num_edges(self) -> int:
@@ -73,13 +74,17 @@ class AttentionLayout:
         if self.clique is None or self.ptr is None:
             return self.clique
         sizes = self.ptr.diff()
-        example = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(sizes, output_size=self.num_nodes)
+        example = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(
+            sizes, output_size=self.num_nodes
+        )
         number = example * (self.clique.max() + 1 if self.num_nodes else 1) + self.clique
         return number.where(self.clique >= 0, self.clique)
 
     @cached_property
     def pairs(self) -> Tensor:
-        """All pairs ``[2, num_pairs]``: the explicit edges in their order, then the pairs that only a clique has."""
+        """All pairs ``[2, num_pairs]``: the explicit edges in their order, then the pairs that only a clique
+        has.
+        """
         if self.group is None:
             return self.edge_index
         pairs = _clique_pairs(self.group)
@@ -88,7 +93,9 @@ class AttentionLayout:
 
     @cached_property
     def by_target(self) -> tuple[Tensor, Tensor]:
-        """``(order, rowptr)``: a stable sort of :obj:`pairs` by target and the bounds of each target's run."""
+        """``(order, rowptr)``: a stable sort of :obj:`pairs` by target and the bounds of each target's
+        run.
+        """
         target, order = self.pairs[1].sort(stable=True)
         return order, cumsum(torch.bincount(target, minlength=self.num_nodes))
 
@@ -106,7 +113,9 @@ class AttentionLayout:
 
     @cached_property
     def _block(self) -> tuple[Tensor, Tensor]:
-        """Block of every node and its place in the block: the smallest contiguous runs that no pair leaves."""
+        """Block of every node and its place in the block: the smallest contiguous runs that no pair
+        leaves.
+        """
         node = torch.arange(self.num_nodes, device=self.edge_index.device)
         reach = node.scatter_reduce(0, self.edge_index.amin(dim=0), self.edge_index.amax(dim=0), "amax")
         if self.group is not None:
@@ -133,7 +142,9 @@ class AttentionLayout:
 
     @cached_property
     def _slots(self) -> tuple[Tensor, Tensor]:
-        """``(node of every slot, slot of every node)``; an unused slot repeats the first node of its block."""
+        """``(node of every slot, slot of every node)``; an unused slot repeats the first node of its
+        block.
+        """
         block, place = self._block
         width = torch.tensor([nodes for _, nodes in self._shapes], device=block.device)
         order = self._bins.argsort(stable=True)  # blocks, bucket by bucket
@@ -141,7 +152,12 @@ class AttentionLayout:
         start[order] = cumsum(width[self._bins[order]])[:-1]
         slot = start[block] + place
         total = sum(blocks * nodes for blocks, nodes in self._shapes)
-        node_of = (place == 0).nonzero().view(-1)[order].repeat_interleave(width[self._bins[order]], output_size=total)
+        node_of = (
+            (place == 0)
+            .nonzero()
+            .view(-1)[order]
+            .repeat_interleave(width[self._bins[order]], output_size=total)
+        )
         node_of[slot] = torch.arange(self.num_nodes, device=block.device)
         return node_of, slot
 
@@ -188,16 +204,25 @@ class AttentionLayout:
         return allowed, empty if bool(empty.any()) else None
 
     def rows(self, heads: int) -> tuple[Tensor, Tensor]:
-        """Row numbers that take ``[num_nodes * heads, d]`` to padded blocks ``[blocks, heads, nodes, d]`` and back."""
+        """Row numbers that take ``[num_nodes * heads, d]`` to padded blocks ``[blocks, heads, nodes, d]``
+        and back.
+        """
         if heads not in self._rows:
             node_of, slot = self._slots
             head = torch.arange(heads, device=slot.device)
             into = [
-                (node_of[b.start : b.start + b.shape[0] * b.shape[1]].view(b.shape)[:, None] * heads + head[:, None])
+                (
+                    node_of[b.start : b.start + b.shape[0] * b.shape[1]].view(b.shape)[:, None] * heads
+                    + head[:, None]
+                )
                 for b in self.buckets
             ]
-            width = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.shape[1]) for b in self.buckets])[slot]
-            start = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.start) for b in self.buckets])[slot]
+            width = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.shape[1]) for b in self.buckets])[
+                slot
+            ]
+            start = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.start) for b in self.buckets])[
+                slot
+            ]
             local = slot - start
             back = start * heads + (local // width) * width * heads + local % width
             out = back[:, None] + head * width[:, None]
@@ -211,16 +236,19 @@ class AttentionLayout:
 
 def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tensor | None) -> None:
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
-        raise ValueError(
-            f"'edge_index' must be a long tensor of shape [2, num_edges] (got {edge_index.dtype}, {[*edge_index.shape]})"
-        )
+        got = f"{edge_index.dtype}, {[*edge_index.shape]}"
+        raise ValueError(f"'edge_index' must be a long tensor of shape [2, num_edges] (got {got})")
     if clique is not None and clique.shape != (num_nodes,):
         raise ValueError(f"'clique' must have shape [{num_nodes}], one number a node (got {[*clique.shape]})")
     if ptr is not None and (ptr.dim() != 1 or ptr.numel() == 0):
         raise ValueError(f"'ptr' must have shape [num_examples + 1] (got {[*ptr.shape]})")
-    if edge_index.device.type == "cpu":  # elsewhere the check would stall the device; indexing fails there by itself
+    if (
+        edge_index.device.type == "cpu"
+    ):  # elsewhere the check would stall the device; indexing fails there by itself
         if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
-            raise ValueError(f"'edge_index' names node {int(edge_index.max())}, or one below 0, of {num_nodes} nodes")
+            raise ValueError(
+                f"'edge_index' names node {int(edge_index.max())}, or one below 0, of {num_nodes} nodes"
+            )
         if ptr is not None and int(ptr[-1]) != num_nodes:
             raise ValueError(f"'ptr' ends at {int(ptr[-1])} but there are {num_nodes} nodes")
 

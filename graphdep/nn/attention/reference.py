@@ -17,7 +17,9 @@ def reference_attention(
     edge_value: Tensor | None,
     dropout_p: float,
 ) -> tuple[Tensor, Tensor]:
-    """Attention over explicit pairs; returns the output and the weights before dropout ``[num_pairs, heads]``."""
+    """Attention over explicit pairs; returns the output and the weights before dropout ``[num_pairs,
+    heads]``.
+    """
     source, target = pairs
     score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1) / query.size(-1) ** 0.5
     if score_scale is not None:

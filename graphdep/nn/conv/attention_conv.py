@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,13 +17,13 @@ class AttentionConv(MessagePassing):
     r"""Multi-head scaled dot-product attention over edges, and nothing else: no skip, no output projection.
 
     .. math::
-        \mathbf{x}'_i = \big\Vert_{h=1}^{H} \sum_{j \in \mathcal{N}(i)} \alpha^h_{ij} \mathbf{W}^h_v \mathbf{x}_j,
-        \quad
+        \mathbf{x}'_i = \big\Vert_{h=1}^{H} \sum_{j \in \mathcal{N}(i)} \alpha^h_{ij} \mathbf{W}^h_v
+        \mathbf{x}_j, \quad
         \alpha^h_{ij} = \mathrm{softmax}_j \left(
         \frac{(\mathbf{W}^h_q \mathbf{x}_i)^{\top} \mathbf{W}^h_k \mathbf{x}_j}{\sqrt{d}} \right)
 
-    A node without an incoming edge gets zeros. While an explainer is at work, or hooks are registered, messages
-    are sent edge by edge through :meth:`message`; otherwise one call of
+    A node without an incoming edge gets zeros. While an explainer is at work, or hooks are registered,
+    messages are sent edge by edge through :meth:`message`; otherwise one call of
     :func:`~graphdep.nn.attention.edge_attention` does the same.
 
     Args:
@@ -35,9 +36,11 @@ class AttentionConv(MessagePassing):
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
 
     Shapes:
-        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`, the target attends to the source
+        - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`, the target attends to the
+        source
         - clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
-        - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`; with
+        - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`;
+        with
           :obj:`return_attention_weights` also ``(edge_index, alpha)`` with alpha :math:`(|\mathcal{E}|, H)`
     """
 
@@ -94,26 +97,30 @@ class AttentionConv(MessagePassing):
         layout: AttentionLayout | None,
         return_attention_weights: bool | None,
     ) -> Any:
-        """Projects, attends with the edges' score ``terms`` (``attn_bias``, ``score_scale``), joins the heads."""
+        """Projects, attends with the edges' score ``terms`` (``attn_bias``, ``score_scale``), joins the
+        heads.
+        """
         edge_index = self._check(x, edge_index)
         query, key, value = (
-            lin(x).view(-1, self.heads, self.out_channels) for lin in (self.lin_query, self.lin_key, self.lin_value)
+            lin(x).view(-1, self.heads, self.out_channels)
+            for lin in (self.lin_query, self.lin_key, self.lin_value)
         )
+        weights: tuple[Tensor, Tensor] | None = None
         if self.sends_messages:
             if clique is not None or (layout is not None and layout.group is not None):
-                raise ValueError("a clique has no edges to explain: build them with CompleteEdges(materialize=True)")
-            alpha = self._alpha_of_edges(query, key, edge_index, terms)
-            out = self.propagate(edge_index, value=value, alpha=alpha, size=(x.size(0), x.size(0)))
-            weights = (edge_index, alpha)
+                raise ValueError("a clique has no edges to explain: use CompleteEdges(materialize=True)")
+            weights = (edge_index, self._alpha_of_edges(query, key, edge_index, terms))
+            out = self.propagate(edge_index, value=value, alpha=weights[1], size=(x.size(0), x.size(0)))
         else:
-            dropout_p = self.dropout if self.training else 0.0
-            options = {"clique": clique, "ptr": ptr, "layout": layout, "dropout_p": dropout_p, **terms}
+            layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+            attend = partial(edge_attention, query, key, value, edge_index, layout=layout, **terms)
+            out = attend(
+                dropout_p=self.dropout if self.training else 0.0,
+                return_attention_weights=bool(return_attention_weights),
+                backend=self.backend,
+            )
             if return_attention_weights:
-                out, weights = edge_attention(
-                    query, key, value, edge_index, return_attention_weights=True, backend=self.backend, **options
-                )
-            else:
-                out = edge_attention(query, key, value, edge_index, backend=self.backend, **options)
+                out, weights = out
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, weights) if return_attention_weights else out
 
@@ -124,8 +131,8 @@ class AttentionConv(MessagePassing):
     @property
     def sends_messages(self) -> bool:
         """Whether somebody looks at single messages: an explainer, or a hook."""
-        hooks = ("_propagate_forward_pre_hooks", "_propagate_forward_hooks", "_message_forward_pre_hooks")
-        hooks += ("_message_forward_hooks", "_aggregate_forward_pre_hooks", "_aggregate_forward_hooks")
+        steps = ("propagate", "message", "aggregate")
+        hooks = [f"_{step}_forward_{when}" for step in steps for when in ("pre_hooks", "hooks")]
         return bool(self.explain) or any(getattr(self, name, None) for name in hooks)
 
     def _alpha_of_edges(
@@ -141,12 +148,16 @@ class AttentionConv(MessagePassing):
 
     def _check(self, x: Tensor, edge_index: Tensor) -> Tensor:
         if not isinstance(x, Tensor):
-            raise ValueError(f"'x' must be one tensor: bipartite graphs are not supported (got {type(x).__name__})")
+            raise ValueError(
+                f"'x' must be one tensor: bipartite graphs are not supported (got {type(x).__name__})"
+            )
         if x.dim() != 2 or x.size(1) != self.in_channels:
             raise ValueError(f"'x' must have shape [num_nodes, {self.in_channels}] (got {[*x.shape]})")
         if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
             kind = type(edge_index).__name__
-            raise ValueError(f"'edge_index' must be a dense tensor [2, num_edges], not a sparse matrix (got {kind})")
+            raise ValueError(
+                f"'edge_index' must be a dense tensor [2, num_edges], not a sparse matrix (got {kind})"
+            )
         return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
 
     def __repr__(self) -> str:

@@ -6,21 +6,23 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class DAMConv(AttentionConv):
-    r"""Dependency-aware Attention Masking (DAM), from "Augmenting Transformers with Enhanced Dependency Structures
-    by Treating Relations as New Words" (Eq. 1).
+    r"""Dependency-aware Attention Masking (DAM), from "Augmenting Transformers with Enhanced Dependency
+    Structures by Treating Relations as New Words" (Eq. 1).
 
     .. math::
-        \mathrm{softmax} \left( \frac{\mathbf{Q}\mathbf{K}^{\top}}{\sqrt{d}} + \log \mathbf{A} \right) \mathbf{V}
+        \mathrm{softmax} \left( \frac{\mathbf{Q}\mathbf{K}^{\top}}{\sqrt{d}} + \log \mathbf{A} \right)
+        \mathbf{V}
 
-    The mask :math:`\mathbf{A}` is what ``graphdep.transforms.resolve("dam")`` builds: one relation node per arc;
-    words and special nodes see one another (a clique, so pass :obj:`clique` and :obj:`ptr`), a word and a relation
-    node see each other where they are linked, [CLS] and relation nodes always, a relation node among its own kind
-    only itself. Which of a link's two ends reads the other is a matter of the edges, not of this layer:
-    ``RelationEdges(direction=...)``.
+    The mask :math:`\mathbf{A}` is what ``graphdep.transforms.resolve("dam")`` builds: one relation node per
+    arc; words and special nodes see one another (a clique, so pass :obj:`clique` and :obj:`ptr`), a word and
+    a relation node see each other where they are linked, [CLS] and relation nodes always, a relation node
+    among its own kind only itself. Which of a link's two ends reads the other is a matter of the edges, not
+    of this layer: ``RelationEdges(direction=...)``.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes stand too.
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
+            stand too.
     """

@@ -11,25 +11,26 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class DRAConv(AttentionConv):
-    r"""Dependency Relation Attention (DRA), from "Incorporate Directed Dependency Relation Graph into Transformer
-    Block for Multi-turn Dialogue Generation" and its final version (Eq. 2-5).
+    r"""Dependency Relation Attention (DRA), from "Incorporate Directed Dependency Relation Graph into
+    Transformer Block for Multi-turn Dialogue Generation" and its final version (Eq. 2-5).
 
     .. math::
         \mathbf{O} = \big\Vert_{h=1}^{H} \mathrm{softmax} \left(
         \frac{\mathbf{Q}^h {\mathbf{K}^h}^{\top}}{\sqrt{d}} + \mathbf{M} \right) \mathbf{V}^h
 
     The mask :math:`\mathbf{M}` is the edge set: 0 on the edges that
-    ``graphdep.transforms.resolve("dra")`` builds, :math:`-\infty` elsewhere. A word attends to its dependents and to
-    itself, ROOT to every node of its utterance.
+    ``graphdep.transforms.resolve("dra")`` builds, :math:`-\infty` elsewhere. A word attends to its
+    dependents and to itself, ROOT to every node of its utterance.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        residual: Eq. 5 read literally: :math:`\mathbf{W}^{l+1} = \mathbf{W}^l + \mathbf{O}^l`, with neither output
-            projection nor normalisation. By default the layer gives :math:`\mathbf{O}` and the Transformer block
-            around it does the rest, as in the paper's Figure 3. (default: :obj:`False`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes stand too.
+        residual: Eq. 5 read literally: :math:`\mathbf{W}^{l+1} = \mathbf{W}^l + \mathbf{O}^l`, with neither
+            output projection nor normalisation. By default the layer gives :math:`\mathbf{O}` and the
+            Transformer block around it does the rest, as in the paper's Figure 3. (default: :obj:`False`)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
+            stand too.
 
     Raises:
         ValueError: If :obj:`residual` and input and output differ in size.
@@ -41,7 +42,9 @@ class DRAConv(AttentionConv):
         super().__init__(in_channels, out_channels, heads, **kwargs)
         size = heads * out_channels if self.concat else out_channels
         if residual and size != in_channels:
-            raise ValueError(f"'residual' needs equal sizes of input and output (got {in_channels} and {size})")
+            raise ValueError(
+                f"'residual' needs equal sizes of input and output (got {in_channels} and {size})"
+            )
         self.residual = residual
 
     def forward(

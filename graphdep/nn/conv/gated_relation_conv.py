@@ -12,11 +12,12 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class GatedRelationConv(AttentionConv):
-    r"""Self-attention whose scores are mixed with relation scores by a semantic gate, from "Integrating Dependency
-    Tree into Self-attention for Sentence Representation" (Eq. 1-3).
+    r"""Self-attention whose scores are mixed with relation scores by a semantic gate, from "Integrating
+    Dependency Tree into Self-attention for Sentence Representation" (Eq. 1-3).
 
     .. math::
-        S_{ij} = (1 - g_{ij}) \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} + g_{ij} \mathbf{r}_{ij} \mathbf{V}_r
+        S_{ij} = (1 - g_{ij}) \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} + g_{ij} \mathbf{r}_{ij}
+        \mathbf{V}_r
 
     with the gate of :class:`~graphdep.nn.attention.GatedRelationScore`. Pairs come from
     ``graphdep.transforms.resolve("dt")``: all pairs of an utterance, typed where the tree relates them.
@@ -30,7 +31,8 @@ class GatedRelationConv(AttentionConv):
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
         relation: Relation vectors shared between layers. (default: :obj:`None`)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes stand too.
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
+            stand too.
 
     Shapes:
         - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
@@ -51,7 +53,13 @@ class GatedRelationConv(AttentionConv):
     ) -> None:
         super().__init__(in_channels, out_channels, heads, **kwargs)
         self.score = GatedRelationScore(
-            in_channels, heads, num_relations, relation_dim, gate=gate, gate_state=gate_state, relation=relation
+            in_channels,
+            heads,
+            num_relations,
+            relation_dim,
+            gate=gate,
+            gate_state=gate_state,
+            relation=relation,
         )
 
     def reset_parameters(self) -> None:
@@ -73,7 +81,9 @@ class GatedRelationConv(AttentionConv):
         edge_index = self._check(x, edge_index)
         if edge_type.shape != edge_index.shape[1:]:
             shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
-            raise ValueError(f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})")
+            raise ValueError(
+                f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
+            )
         attn_bias, score_scale = self.score(x, edge_index, edge_type)
         terms = {"attn_bias": attn_bias, "score_scale": score_scale}
         return self.attend(x, edge_index, terms, clique, ptr, layout, return_attention_weights)

@@ -18,8 +18,8 @@ class SIAConv(AttentionConv):
     r"""Syntax-Informed Attention (SIA), from "Improving Retrieval-based Dialogue System via Syntax-Informed
     Attention" (Eq. 3-5).
 
-    One self-attention layer over the pairs of ``graphdep.transforms.resolve("sia", max_sum=m)``; the paper stacks
-    two of them on the hidden states of BERT's layer :math:`k`.
+    One self-attention layer over the pairs of ``graphdep.transforms.resolve("sia", max_sum=m)``; the paper
+    stacks two of them on the hidden states of BERT's layer :math:`k`.
 
     .. math::
         \mathrm{additive:} \;\; \mathrm{softmax} \left( \frac{\mathbf{Q}\mathbf{K}^{\top}}{\sqrt{d}} +
@@ -27,16 +27,17 @@ class SIAConv(AttentionConv):
         \mathrm{multiplicative:} \;\; \mathrm{softmax} \left(
         \frac{\mathbf{M} \cdot (\mathbf{Q}\mathbf{K}^{\top})}{\sqrt{d}} \right) \mathbf{V}
 
-    Eq. 5 as printed multiplies: a masked pair gets score 0, hence weight :math:`e^0`, and with many masked pairs
-    nearly all weight leaks to them. The default gives masked pairs no weight.
+    Eq. 5 as printed multiplies: a masked pair gets score 0, hence weight :math:`e^0`, and with many masked
+    pairs nearly all weight leaks to them. The default gives masked pairs no weight.
 
     Args:
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally; that one needs :obj:`ptr`, which says
-            which nodes an example has, and refuses cliques. (default: ``"additive"``)
-        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes stand too.
+        mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally; that one needs :obj:`ptr`,
+            which says which nodes an example has, and refuses cliques. (default: ``"additive"``)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
+            stand too.
 
     Raises:
         ValueError: If :obj:`mask` is unknown, or cliques meet the multiplicative mask.
@@ -63,7 +64,9 @@ class SIAConv(AttentionConv):
         if self.mask == "additive":
             return self.attend(x, edge_index, {}, clique, ptr, layout, return_attention_weights)
         if clique is not None or (layout is not None and layout.clique is not None):
-            raise ValueError("mask='multiplicative' needs explicit edges: use CompleteEdges(materialize=True)")
+            raise ValueError(
+                "mask='multiplicative' needs explicit edges: use CompleteEdges(materialize=True)"
+            )
         ptr = layout.ptr if ptr is None and layout is not None else ptr
         every, in_mask = _complete(self._check(x, edge_index), x.size(0), ptr)
         scale = in_mask.to(x.dtype).unsqueeze(-1).expand(-1, self.heads)

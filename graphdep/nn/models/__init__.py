@@ -6,4 +6,10 @@ from graphdep.nn.models.relatedness_head import RelatednessHead
 from graphdep.nn.models.sentence_pair_model import SentencePairModel
 from graphdep.nn.models.transformer_layer import TransformerLayer
 
-__all__ = ["DependencyTransformer", "NodeEmbedding", "RelatednessHead", "SentencePairModel", "TransformerLayer"]
+__all__ = [
+    "DependencyTransformer",
+    "NodeEmbedding",
+    "RelatednessHead",
+    "SentencePairModel",
+    "TransformerLayer",
+]

@@ -13,12 +13,12 @@ from graphdep.nn.models.transformer_layer import TransformerLayer
 
 
 class DependencyTransformer(nn.Module):
-    r"""Transformer encoder with relation-attention, from "Integrating Dependency Tree into Self-attention for Sentence
-    Representation" (DT).
+    r"""Transformer encoder with relation-attention, from "Integrating Dependency Tree into Self-attention
+    for Sentence Representation" (DT).
 
     Word, position and level embeddings (:class:`NodeEmbedding`), then Transformer blocks whose attention is
-    :class:`~graphdep.nn.conv.GatedRelationConv`; the state of an utterance's ROOT node represents it. The relation
-    vectors are shared by all layers; what scores them is each layer's own.
+    :class:`~graphdep.nn.conv.GatedRelationConv`; the state of an utterance's ROOT node represents it. The
+    relation vectors are shared by all layers; what scores them is each layer's own.
 
     ============  ======================  ===========  ===================
     Table 3       ``relation_attention``  ``gate``     ``level_embedding``
@@ -50,11 +50,13 @@ class DependencyTransformer(nn.Module):
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
-        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ``edge_index``, and ``edge_type``
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ``edge_index``, and
+        ``edge_type``
           where relations are used; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, or the data lacks edges or their types.
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, or the data lacks edges or their
+            types.
     """
 
     def __init__(

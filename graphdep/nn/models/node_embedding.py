@@ -8,26 +8,27 @@ from torch_geometric.data import Data
 
 
 class NodeEmbedding(nn.Module):
-    r"""Sum of word, position and level embeddings, from "Integrating Dependency Tree into Self-attention for Sentence
-    Representation" (section 2).
+    r"""Sum of word, position and level embeddings, from "Integrating Dependency Tree into Self-attention for
+    Sentence Representation" (section 2).
 
     .. math::
         \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k
 
-    The level of a word is its :obj:`depth` in the tree. Positions and levels beyond the last share its vector, so
-    that no sentence is too long; nodes outside the trees (depth -1) have no level.
+    The level of a word is its :obj:`depth` in the tree. Positions and levels beyond the last share its
+    vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the result.
         max_positions: Number of positions; 0 for no position embedding. (default: :obj:`512`)
         max_levels: Number of levels; 0 for no level embedding. (default: :obj:`64`)
-        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is not
-            :obj:`hidden_channels`. (default: :obj:`None`)
+        vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
+            not :obj:`hidden_channels`. (default: :obj:`None`)
         dropout: Dropout probability. (default: :obj:`0.1`)
 
     Shapes:
-        - data: ``input_ids``, ``position``, ``depth`` :math:`(|\mathcal{V}|)`; output :math:`(|\mathcal{V}|, C)`
+        - data: ``input_ids``, ``position``, ``depth`` :math:`(|\mathcal{V}|)`; output
+        :math:`(|\mathcal{V}|, C)`
 
     Raises:
         ValueError: If :obj:`vectors` do not fit the vocabulary, or the data has no ``input_ids``.
@@ -47,9 +48,12 @@ class NodeEmbedding(nn.Module):
         if vectors is not None and vectors.size(0) != num_words:
             raise ValueError(f"'vectors' has {vectors.size(0)} rows for a vocabulary of {num_words} words")
         dim = hidden_channels if vectors is None else vectors.size(1)
+        self.vectors: Tensor | None
         self.register_buffer("vectors", vectors, persistent=False)
         self.word = nn.Embedding(num_words, dim)
-        self.project = nn.Linear(dim, hidden_channels, bias=False) if dim != hidden_channels else nn.Identity()
+        self.project = (
+            nn.Linear(dim, hidden_channels, bias=False) if dim != hidden_channels else nn.Identity()
+        )
         self.position = nn.Embedding(max_positions, hidden_channels) if max_positions else None
         self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
         self.dropout = nn.Dropout(dropout)
