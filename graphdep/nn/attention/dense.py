@@ -24,10 +24,6 @@ def dense_attention(
     """Attention block by block; also the weights of the explicit edges ``[num_edges, heads]`` (after
     dropout).
     """
-    if layout.has_repeated_edges:
-        raise ValueError(
-            "backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'"
-        )
     out, alpha = _DenseAttention.apply(
         query, key, value, attn_bias, score_scale, layout, dropout_p, need_alpha
     )

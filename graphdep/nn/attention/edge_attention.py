@@ -103,6 +103,8 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor) -> str:
         raise ValueError("backend='triton' is not built yet: use 'auto'")
     if layout.num_nodes == 0:
         return "reference"
+    if backend == "dense" and layout.has_repeated_edges:
+        raise ValueError("backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'")
     if backend != "auto":
         return backend
     # Measured (examples/benchmarks/attention.py): a pair in a block costs about 1/24 of a gathered edge,

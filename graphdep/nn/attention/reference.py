@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.utils import scatter, softmax
@@ -21,7 +22,9 @@ def reference_attention(
     heads]``.
     """
     source, target = pairs
-    score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1) / query.size(-1) ** 0.5
+    exact = torch.promote_types(query.dtype, torch.float32)  # a sum kept in bfloat16 stops growing at 256
+    score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1, dtype=exact)
+    score = score / query.size(-1) ** 0.5
     if score_scale is not None:
         score = score * score_scale
     if attn_bias is not None:
@@ -30,5 +33,6 @@ def reference_attention(
     weight = F.dropout(alpha, dropout_p)
     message = value.index_select(0, source)
     message = message if edge_value is None else message + edge_value
-    message = message * weight.unsqueeze(-1).to(value.dtype)
-    return scatter(message, target, dim=0, dim_size=query.size(0)), alpha
+    message = message * weight.unsqueeze(-1)
+    out = scatter(message, target, dim=0, dim_size=query.size(0))
+    return out.to(query.dtype), alpha.to(query.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -28,7 +29,9 @@ def segment_attention(
 
     order, rowptr = layout.by_target
     source, target = layout.pairs[:, order]
-    score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1) / query.size(-1) ** 0.5
+    exact = torch.promote_types(query.dtype, torch.float32)  # a sum kept in bfloat16 stops growing at 256
+    score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1, dtype=exact)
+    score = score / query.size(-1) ** 0.5
     if score_scale is not None:
         score = score * score_scale[order]
     if attn_bias is not None:
@@ -38,5 +41,6 @@ def segment_attention(
     alpha = weight / gather_csr(segment_csr(weight, rowptr, reduce="sum"), rowptr)
     message = value.index_select(0, source)
     message = message if edge_value is None else message + edge_value[order]
-    message = message * F.dropout(alpha, dropout_p).unsqueeze(-1).to(value.dtype)
-    return segment_csr(message, rowptr, reduce="sum"), alpha[order.argsort()]
+    message = message * F.dropout(alpha, dropout_p).unsqueeze(-1)
+    out = segment_csr(message, rowptr, reduce="sum")
+    return out.to(query.dtype), alpha[order.argsort()].to(query.dtype)

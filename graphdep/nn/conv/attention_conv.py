@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import torch
@@ -85,21 +84,28 @@ class AttentionConv(MessagePassing):
         layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        return self.attend(x, edge_index, {}, clique, ptr, layout, return_attention_weights)
+        return self.attend(
+            x,
+            edge_index,
+            clique=clique,
+            ptr=ptr,
+            layout=layout,
+            return_attention_weights=return_attention_weights,
+        )
 
     def attend(
         self,
         x: Tensor,
         edge_index: Tensor,
-        terms: dict[str, Tensor | None],
-        clique: Tensor | None,
-        ptr: Tensor | None,
-        layout: AttentionLayout | None,
-        return_attention_weights: bool | None,
+        *,
+        attn_bias: Tensor | None = None,
+        score_scale: Tensor | None = None,
+        clique: Tensor | None = None,
+        ptr: Tensor | None = None,
+        layout: AttentionLayout | None = None,
+        return_attention_weights: bool | None = None,
     ) -> Any:
-        """Projects, attends with the edges' score ``terms`` (``attn_bias``, ``score_scale``), joins the
-        heads.
-        """
+        """Projects, attends with the edges' score terms, joins the heads."""
         edge_index = self._check(x, edge_index)
         query, key, value = (
             lin(x).view(-1, self.heads, self.out_channels)
@@ -109,17 +115,23 @@ class AttentionConv(MessagePassing):
         if self.sends_messages:
             if clique is not None or (layout is not None and layout.group is not None):
                 raise ValueError("a clique has no edges to explain: use CompleteEdges(materialize=True)")
-            weights = (edge_index, self._alpha_of_edges(query, key, edge_index, terms))
+            weights = (edge_index, self._alpha_of_edges(query, key, edge_index, attn_bias, score_scale))
             out = self.propagate(edge_index, value=value, alpha=weights[1], size=(x.size(0), x.size(0)))
         else:
             layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
-            attend = partial(edge_attention, query, key, value, edge_index, layout=layout, **terms)
-            out = attend(
+            out = edge_attention(
+                query,
+                key,
+                value,
+                edge_index,
+                attn_bias=attn_bias,
+                score_scale=score_scale,
+                layout=layout,
                 dropout_p=self.dropout if self.training else 0.0,
                 return_attention_weights=bool(return_attention_weights),
                 backend=self.backend,
             )
-            if return_attention_weights:
+            if isinstance(out, tuple):
                 out, weights = out
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, weights) if return_attention_weights else out
@@ -136,14 +148,17 @@ class AttentionConv(MessagePassing):
         return bool(self.explain) or any(getattr(self, name, None) for name in hooks)
 
     def _alpha_of_edges(
-        self, query: Tensor, key: Tensor, edge_index: Tensor, terms: dict[str, Tensor | None]
+        self,
+        query: Tensor,
+        key: Tensor,
+        edge_index: Tensor,
+        attn_bias: Tensor | None,
+        score_scale: Tensor | None,
     ) -> Tensor:
         source, target = edge_index
         score = (query[target] * key[source]).sum(dim=-1) / self.out_channels**0.5
-        if (scale := terms.get("score_scale")) is not None:
-            score = score * scale
-        if (attn_bias := terms.get("attn_bias")) is not None:
-            score = score + attn_bias
+        score = score if score_scale is None else score * score_scale
+        score = score if attn_bias is None else score + attn_bias
         return softmax(score, target, num_nodes=query.size(0))
 
     def _check(self, x: Tensor, edge_index: Tensor) -> Tensor:

@@ -57,7 +57,14 @@ class DRAConv(AttentionConv):
         layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        result = self.attend(x, edge_index, {}, clique, ptr, layout, return_attention_weights)
+        result = self.attend(
+            x,
+            edge_index,
+            clique=clique,
+            ptr=ptr,
+            layout=layout,
+            return_attention_weights=return_attention_weights,
+        )
         if not self.residual:
             return result
         return (x + result[0], result[1]) if return_attention_weights else x + result

@@ -85,5 +85,13 @@ class GatedRelationConv(AttentionConv):
                 f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
             )
         attn_bias, score_scale = self.score(x, edge_index, edge_type)
-        terms = {"attn_bias": attn_bias, "score_scale": score_scale}
-        return self.attend(x, edge_index, terms, clique, ptr, layout, return_attention_weights)
+        return self.attend(
+            x,
+            edge_index,
+            attn_bias=attn_bias,
+            score_scale=score_scale,
+            clique=clique,
+            ptr=ptr,
+            layout=layout,
+            return_attention_weights=return_attention_weights,
+        )

@@ -62,7 +62,14 @@ class SIAConv(AttentionConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         if self.mask == "additive":
-            return self.attend(x, edge_index, {}, clique, ptr, layout, return_attention_weights)
+            return self.attend(
+                x,
+                edge_index,
+                clique=clique,
+                ptr=ptr,
+                layout=layout,
+                return_attention_weights=return_attention_weights,
+            )
         if clique is not None or (layout is not None and layout.clique is not None):
             raise ValueError(
                 "mask='multiplicative' needs explicit edges: use CompleteEdges(materialize=True)"
@@ -70,7 +77,7 @@ class SIAConv(AttentionConv):
         ptr = layout.ptr if ptr is None and layout is not None else ptr
         every, in_mask = _complete(self._check(x, edge_index), x.size(0), ptr)
         scale = in_mask.to(x.dtype).unsqueeze(-1).expand(-1, self.heads)
-        return self.attend(x, every, {"score_scale": scale}, None, None, None, return_attention_weights)
+        return self.attend(x, every, score_scale=scale, return_attention_weights=return_attention_weights)
 
 
 def _complete(edge_index: Tensor, num_nodes: int, ptr: Tensor | None) -> tuple[Tensor, Tensor]:
