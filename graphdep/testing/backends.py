@@ -34,11 +34,14 @@ def random_states(
     vectors = dict.fromkeys(("edge_key", "edge_value"), (num_edges, heads, channels))
     shapes = {name: shape for name, shape in (edges | vectors).items() if name in terms}
     return {
-        name: torch.randn(shape, dtype=torch.float64, generator=generator) for name, shape in (nodes | shapes).items()
+        name: torch.randn(shape, dtype=torch.float64, generator=generator)
+        for name, shape in (nodes | shapes).items()
     }
 
 
-def run_backend(backend: str, inputs: Mapping[str, Any], dtype: torch.dtype | None = None) -> dict[str, Tensor]:
+def run_backend(
+    backend: str, inputs: Mapping[str, Any], dtype: torch.dtype | None = None
+) -> dict[str, Tensor]:
     """Output of one backend, and the gradients of a fixed random weighting of it.
 
     Args:
@@ -61,7 +64,9 @@ def run_backend(backend: str, inputs: Mapping[str, Any], dtype: torch.dtype | No
     return {"output": out.detach(), **{f"grad {name}": grad for name, grad in zip(leaves, grads)}}
 
 
-def assert_close(got: Mapping[str, Tensor], expected: Mapping[str, Tensor], tolerance: float, label: str) -> None:
+def assert_close(
+    got: Mapping[str, Tensor], expected: Mapping[str, Tensor], tolerance: float, label: str
+) -> None:
     """Asserts that two results are finite and differ by at most ``tolerance`` times their largest entry (or 1)."""
     assert got.keys() == expected.keys(), f"{label}: {[*got]} != {[*expected]}"
     for name, value in got.items():
@@ -97,7 +102,9 @@ def assert_backends_equal(
         AssertionError: If two results differ, or one is not finite or not of :obj:`dtype`.
     """
     tolerance = TOLERANCES[dtype] if tolerance is None else tolerance
-    rounded = {name: x.to(dtype) if name in DIFFERENTIABLE and x is not None else x for name, x in inputs.items()}
+    rounded = {
+        name: x.to(dtype) if name in DIFFERENTIABLE and x is not None else x for name, x in inputs.items()
+    }
     exact = run_backend("reference", rounded, torch.float64)
     results = {backend: run_backend(backend, rounded) for backend in backends}
     for backend, result in results.items():

@@ -104,7 +104,9 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor) -> str:
     if layout.num_nodes == 0:
         return "reference"
     if backend == "dense" and layout.has_repeated_edges:
-        raise ValueError("backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'")
+        raise ValueError(
+            "backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'"
+        )
     if backend != "auto":
         return backend
     # Measured (examples/benchmarks/attention.py): a pair in a block costs about 1/24 of a gathered edge,

@@ -242,15 +242,14 @@ def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tenso
         raise ValueError(f"'clique' must have shape [{num_nodes}], one number a node (got {[*clique.shape]})")
     if ptr is not None and (ptr.dim() != 1 or ptr.numel() == 0):
         raise ValueError(f"'ptr' must have shape [num_examples + 1] (got {[*ptr.shape]})")
-    if (
-        edge_index.device.type == "cpu"
-    ):  # elsewhere the check would stall the device; indexing fails there by itself
-        if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
-            raise ValueError(
-                f"'edge_index' names node {int(edge_index.max())}, or one below 0, of {num_nodes} nodes"
-            )
-        if ptr is not None and int(ptr[-1]) != num_nodes:
-            raise ValueError(f"'ptr' ends at {int(ptr[-1])} but there are {num_nodes} nodes")
+    # Elsewhere the checks of values would stall the device; indexing fails there by itself.
+    if edge_index.device.type != "cpu":
+        return
+    wrong = edge_index[(edge_index < 0) | (edge_index >= num_nodes)]
+    if wrong.numel():
+        raise ValueError(f"'edge_index' names node {int(wrong[0])}, but there are {num_nodes} nodes")
+    if ptr is not None and (int(ptr[0]) != 0 or int(ptr[-1]) != num_nodes or bool((ptr.diff() < 0).any())):
+        raise ValueError(f"'ptr' must ascend from 0 to the {num_nodes} nodes (got {ptr.tolist()})")
 
 
 def _key(pairs: Tensor, num_nodes: int) -> Tensor:

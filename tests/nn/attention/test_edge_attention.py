@@ -1,0 +1,519 @@
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from itertools import combinations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric import EdgeIndex
+
+from graphdep.nn.attention import AttentionLayout, edge_attention
+from graphdep.testing.backends import (
+    DIFFERENTIABLE,
+    assert_backends_equal,
+    assert_close,
+    random_states,
+    run_backend,
+)
+
+BACKENDS = ("reference", "segment", "dense", "auto")
+INSTALLED = tuple(b for b in BACKENDS if b != "segment" or find_spec("torch_scatter"))
+TERMS = ("attn_bias", "score_scale", "edge_key", "edge_value")
+
+
+def marked(*backends: str):
+    marks = [pytest.mark.scatter] if "segment" in backends else []
+    return pytest.param(*backends, marks=marks, id="-".join(backends))
+
+
+each_backend = pytest.mark.parametrize("backend", [marked(b) for b in BACKENDS])
+each_pair = pytest.mark.parametrize(("left", "right"), [marked(a, b) for a, b in combinations(BACKENDS, 2)])
+
+
+def edges(*pairs: tuple[int, int]) -> torch.Tensor:
+    return torch.tensor(pairs, dtype=torch.long).view(-1, 2).t().contiguous()
+
+
+def case(num_nodes: int, edge_index, clique=None, ptr=None, terms=TERMS, seed: int = 0, **sizes) -> dict:
+    generator = torch.Generator().manual_seed(seed)
+    inputs = random_states(num_nodes, edge_index.size(1), terms=terms, generator=generator, **sizes)
+    inputs["edge_index"] = edge_index
+    inputs["clique"] = None if clique is None else torch.tensor(clique, dtype=torch.long)
+    inputs["ptr"] = None if ptr is None else torch.tensor(ptr)
+    return inputs
+
+
+def complete(num_nodes: int, start: int = 0) -> torch.Tensor:
+    node = torch.arange(start, start + num_nodes)
+    return torch.stack([node.repeat(num_nodes), node.repeat_interleave(num_nodes)])
+
+
+def star(num_nodes: int) -> torch.Tensor:
+    return torch.stack([torch.arange(num_nodes), torch.zeros(num_nodes, dtype=torch.long)])
+
+
+NONE = edges()
+CASES = {
+    "some rows empty": case(5, edges((1, 0), (2, 0), (0, 3), (3, 3))),
+    "no terms": case(5, edges((1, 0), (2, 0), (0, 3), (3, 3)), terms=()),
+    "bias": case(4, edges((1, 0), (2, 0), (0, 2)), terms=("attn_bias",)),
+    "scale": case(4, edges((1, 0), (2, 0), (0, 2)), terms=("score_scale",)),
+    "key and value": case(4, edges((1, 0), (2, 0), (0, 2)), terms=("edge_key", "edge_value")),
+    "unsorted edges": case(6, edges((5, 4), (0, 1), (3, 4), (1, 0), (4, 5), (1, 1), (3, 3), (4, 3))),
+    "complete": case(6, complete(6)),
+    "one head, one channel": case(4, complete(4), heads=1, channels=1),
+    "long row": case(300, star(300), terms=("attn_bias", "score_scale")),
+    "clique": case(5, NONE, clique=[0, 0, 0, 0, 0]),
+    "clique and edges": case(5, edges((1, 0), (4, 3), (2, 2)), clique=[0] * 5),
+    "two cliques, repeated numbers": case(
+        7, edges((1, 0), (6, 5)), clique=[0, 0, 1, 0, 0, 1, 1], ptr=[0, 3, 7]
+    ),
+    "interleaved cliques": case(7, edges((1, 0), (0, 6)), clique=[0, 1, 0, -1, 1, 0, 1]),
+    "nodes in no clique": case(5, edges((0, 4)), clique=[-1, 3, 3, -1, -1]),
+    "edges across cliques": case(6, edges((0, 3), (4, 1), (1, 2)), clique=[0, 0, 0, 1, 1, 1]),
+    "edges across examples": case(6, edges((0, 3), (5, 1)), clique=[0] * 6, ptr=[0, 3, 6]),
+    "blocks of many sizes": case(
+        1 + 2 + 9 + 30, edges((0, 0), (2, 1), (11, 3)), clique=[0] + [1] * 2 + [2] * 9 + [3] * 30
+    ),
+    "empty example in the batch": case(4, edges((1, 0)), clique=[0, 0, 0, 0], ptr=[0, 2, 2, 4]),
+    "empty graph": case(0, NONE),
+    "empty graph with clique": case(0, NONE, clique=[], ptr=[0]),
+    "one node": case(1, NONE),
+    "one node with loop": case(1, edges((0, 0))),
+    "one node in clique": case(1, NONE, clique=[0]),
+    "no edges": case(4, NONE),
+    "no edges in two examples": case(4, NONE, ptr=[0, 1, 4]),
+}
+each_case = pytest.mark.parametrize("name", CASES)
+each_dtype = pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> dict:
+    sizes = draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
+    num_nodes = sum(sizes)
+    node = st.integers(0, max(0, num_nodes - 1))
+    pairs = draw(st.lists(st.tuples(node, node), max_size=12 if num_nodes else 0))
+    clique = draw(st.none() | st.lists(st.integers(-1, 2), min_size=num_nodes, max_size=num_nodes))
+    ptr = None if clique is None else [0, *torch.tensor(sizes).cumsum(0).tolist()]
+    terms = draw(st.sets(st.sampled_from(TERMS)))
+    return case(num_nodes, edges(*pairs), clique, ptr, terms, seed=draw(st.integers(0, 1000)))
+
+
+def slow_pairs(inputs: dict) -> list[tuple[int, int, int | None]]:
+    """(target, source, number of the edge or None): edges, then the pairs that only a clique has."""
+    source, target = inputs["edge_index"].tolist()
+    pairs: list[tuple[int, int, int | None]] = [(i, j, e) for e, (j, i) in enumerate(zip(source, target))]
+    known = {(i, j) for i, j, _ in pairs}
+    num_nodes = inputs["query"].size(0)
+    bounds = [0, num_nodes] if inputs.get("ptr") is None else inputs["ptr"].tolist()
+    for start, end in zip(bounds, bounds[1:]):
+        for i in range(start, end):
+            for j in range(start, end):
+                same = inputs.get("clique") is not None and inputs["clique"][i] == inputs["clique"][j] >= 0
+                if same and (i, j) not in known:
+                    pairs.append((i, j, None))
+    return pairs
+
+
+def slow_attention(inputs: dict) -> tuple[torch.Tensor, dict[tuple[int, int], list[float]]]:
+    """One target, one head, one score at a time; also the weights by (target, source)."""
+    query, key, value = inputs["query"], inputs["key"], inputs["value"]
+    out = [[value.new_zeros(value.size(2)) for _ in range(value.size(1))] for _ in range(value.size(0))]
+    weights: dict[tuple[int, int], list[float]] = {}
+    for i in range(query.size(0)):
+        mine = [(j, e) for target, j, e in slow_pairs(inputs) if target == i]
+        for h in range(query.size(1) if mine else 0):
+            powers, messages = [], []
+            for j, e in mine:
+                k, v, scale, bias = key[j, h], value[j, h], 1.0, 0.0
+                if e is not None:
+                    k = k if inputs.get("edge_key") is None else k + inputs["edge_key"][e, h]
+                    v = v if inputs.get("edge_value") is None else v + inputs["edge_value"][e, h]
+                    scale = scale if inputs.get("score_scale") is None else inputs["score_scale"][e, h]
+                    bias = bias if inputs.get("attn_bias") is None else inputs["attn_bias"][e, h]
+                score = (
+                    scale * sum(query[i, h, c] * k[c] for c in range(k.numel())) / math.sqrt(k.numel()) + bias
+                )
+                powers.append(score.exp())
+                messages.append(v)
+            out[i][h] = sum(p * v for p, v in zip(powers, messages)) / sum(powers)
+            for (j, _), p in zip(mine, powers):
+                weights.setdefault((i, j), []).append(float((p / sum(powers)).detach()))
+    stacked = torch.stack([torch.stack(rows) for rows in out]) if out else value.clone()
+    return stacked, weights
+
+
+def slow_result(inputs: dict) -> dict[str, torch.Tensor]:
+    """As ``run_backend`` gives it."""
+    leaves = {n: inputs[n].clone().requires_grad_() for n in DIFFERENTIABLE if inputs.get(n) is not None}
+    out = slow_attention(inputs | leaves)[0]
+    weighting = torch.randn(out.shape, generator=torch.Generator().manual_seed(0)).to(out)
+    grads = torch.autograd.grad(
+        out + 0 * leaves["query"], [*leaves.values()], weighting, allow_unused=True, materialize_grads=True
+    )
+    return {"output": out.detach(), **{f"grad {name}": grad for name, grad in zip(leaves, grads)}}
+
+
+@each_case
+@each_dtype
+@each_pair
+def test_backends_agree(left: str, right: str, dtype: torch.dtype, name: str) -> None:
+    assert_backends_equal(CASES[name], (left, right), dtype=dtype)
+
+
+@each_backend
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("long row", "blocks of many sizes")])
+def test_equals_the_slow_loop(backend: str, name: str) -> None:
+    assert_close(run_backend(backend, CASES[name]), slow_result(CASES[name]), 1e-10, backend)
+
+
+@given(graphs())
+def test_equals_the_slow_loop_on_any_graph(inputs: dict) -> None:
+    expected = slow_result(inputs)
+    pairs = [tuple(pair) for pair in inputs["edge_index"].t().tolist()]
+    for backend in INSTALLED:
+        if backend == "dense" and len(set(pairs)) < len(pairs):
+            with pytest.raises(ValueError, match="repeated edges"):
+                run_backend(backend, inputs)
+        else:
+            assert_close(run_backend(backend, inputs), expected, 1e-10, backend)
+
+
+@each_backend
+@each_dtype
+def test_complete_graph_equals_torch(backend: str, dtype: torch.dtype) -> None:
+    inputs = {name: x.to(dtype) for name, x in random_states(9, 0, terms=(), heads=3).items()}
+    for graph in (
+        {"edge_index": complete(9)},
+        {"edge_index": NONE, "clique": torch.zeros(9, dtype=torch.long)},
+    ):
+        out = edge_attention(**inputs, **graph, backend=backend)
+        query, key, value = (x.double().transpose(0, 1) for x in inputs.values())
+        expected = F.scaled_dot_product_attention(query, key, value).transpose(0, 1)
+        tolerance = {torch.float64: 1e-12, torch.float32: 1e-6, torch.bfloat16: 2e-2}[dtype]
+        torch.testing.assert_close(out.double(), expected, rtol=0, atol=tolerance)
+        assert out.dtype == dtype
+
+
+@each_backend
+@each_dtype
+def test_a_row_without_edges_is_zero(backend: str, dtype: torch.dtype) -> None:
+    inputs = CASES["some rows empty"]
+    result = run_backend(backend, inputs, dtype)
+    empty = [1, 2, 4]
+    assert torch.equal(result["output"][empty], torch.zeros(3, 2, 4, dtype=dtype))
+    assert torch.equal(result["grad query"][empty], torch.zeros(3, 2, 4, dtype=dtype))
+    unused = [4]  # nobody's source
+    assert torch.equal(result["grad key"][unused], torch.zeros(1, 2, 4, dtype=dtype))
+    assert torch.equal(result["grad value"][unused], torch.zeros(1, 2, 4, dtype=dtype))
+    assert all(bool(x.isfinite().all()) for x in result.values())
+
+
+@each_backend
+def test_a_batch_equals_each_example_alone(backend: str) -> None:
+    ones = [
+        case(4, edges((0, 1), (3, 1), (2, 2)), clique=[0, 0, 1, -1], ptr=[0, 4], seed=1),
+        case(1, NONE, clique=[0], ptr=[0, 1], seed=2),
+        case(6, edges((5, 0), (0, 5), (1, 1)), clique=[0, 0, 1, 1, 0, 1], ptr=[0, 6], seed=3),
+    ]
+    batch = {name: torch.cat([one[name] for one in ones]) for name in (*DIFFERENTIABLE, "clique")}
+    start = [0, 4, 5]
+    batch["edge_index"] = torch.cat([one["edge_index"] + s for one, s in zip(ones, start)], dim=1)
+    batch["ptr"] = torch.tensor([0, 4, 5, 11])
+    together = edge_attention(**batch, backend=backend)
+    alone = torch.cat([edge_attention(**one, backend=backend) for one in ones])
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-12)
+
+
+@each_backend
+def test_a_pair_in_a_clique_and_an_edge_is_one_pair(backend: str) -> None:
+    implicit = CASES["clique and edges"]
+    pairs = {(j, i): e for e, (j, i) in enumerate(implicit["edge_index"].t().tolist())}
+    everything = complete(5)
+    order = [pairs.get((j, i), -1) for j, i in everything.t().tolist()]
+    explicit = {name: implicit[name] for name in ("query", "key", "value")} | {"edge_index": everything}
+    for name in TERMS:
+        neutral = torch.full_like(implicit[name][:1], float(name == "score_scale"))
+        explicit[name] = torch.cat([implicit[name], neutral])[order]
+    torch.testing.assert_close(
+        edge_attention(**implicit, backend=backend),
+        edge_attention(**explicit, backend=backend),
+        rtol=0,
+        atol=1e-12,
+    )
+
+
+@each_backend
+def test_the_order_of_edges_does_not_matter(backend: str) -> None:
+    inputs = CASES["unsorted edges"]
+    order = torch.randperm(8, generator=torch.Generator().manual_seed(1))
+    shuffled = (
+        inputs
+        | {name: inputs[name][order] for name in TERMS}
+        | {"edge_index": inputs["edge_index"][:, order]}
+    )
+    before, after = run_backend(backend, inputs), run_backend(backend, shuffled)
+    for name in TERMS:
+        before[f"grad {name}"] = before[f"grad {name}"][order]
+    assert_close(after, before, 1e-12, backend)
+
+
+@each_backend
+def test_repeated_edges_are_two_edges(backend: str) -> None:
+    inputs = case(3, edges((1, 0), (1, 0), (2, 0), (0, 1)))
+    for clique in (None, torch.tensor([0, -1, 0])):
+        inputs["clique"] = clique
+        if backend == "dense":
+            with pytest.raises(ValueError, match="backend='dense' cannot serve repeated edges"):
+                edge_attention(**inputs, backend=backend)
+            with pytest.raises(ValueError, match="backend='dense' cannot serve repeated edges"):
+                edge_attention(**inputs, backend=backend, return_attention_weights=True)
+        else:
+            assert_close(run_backend(backend, inputs), slow_result(inputs), 1e-12, backend)
+
+
+@each_backend
+@each_dtype
+@pytest.mark.parametrize("size", [1e4, -1e4])
+def test_large_scores_stay_finite(backend: str, dtype: torch.dtype, size: float) -> None:
+    for name in ("some rows empty", "clique and edges", "unsorted edges"):
+        inputs = CASES[name] | {"attn_bias": CASES[name]["attn_bias"] * size}
+        assert all(bool(x.isfinite().all()) for x in run_backend(backend, inputs, dtype).values())
+        inputs = CASES[name] | {"query": CASES[name]["query"] * size}
+        assert all(bool(x.isfinite().all()) for x in run_backend(backend, inputs, dtype).values())
+    two = edges((0, 0), (1, 0))
+    bias = torch.tensor([[size], [0.0]], dtype=dtype)
+    states = (
+        torch.ones(2, 1, 1, dtype=dtype),
+        torch.ones(2, 1, 1, dtype=dtype),
+        torch.tensor([[[3.0]], [[5.0]]]),
+    )
+    out = edge_attention(states[0], states[1], states[2].to(dtype), two, attn_bias=bias, backend=backend)
+    assert out.flatten().tolist() == ([3.0, 0.0] if size > 0 else [5.0, 0.0])
+
+
+@each_backend
+def test_large_scores_agree(backend: str) -> None:
+    inputs = CASES["clique and edges"] | {"attn_bias": CASES["clique and edges"]["attn_bias"] * 1e4}
+    assert_backends_equal(inputs, ("reference", backend))
+
+
+@each_backend
+@each_dtype
+def test_many_sources_do_not_wear_the_weights_out(backend: str, dtype: torch.dtype) -> None:
+    # 2000 equal weights: a sum kept in bfloat16 stops at 256.
+    states = [
+        torch.zeros(2000, 1, 2, dtype=dtype),
+        torch.zeros(2000, 1, 2, dtype=dtype),
+        torch.ones(2000, 1, 2),
+    ]
+    out = edge_attention(states[0], states[1], states[2].to(dtype), star(2000), backend=backend)
+    torch.testing.assert_close(out[0].double(), torch.ones(1, 2, dtype=torch.float64), rtol=0, atol=1e-2)
+
+
+@each_backend
+def test_inputs_need_not_be_contiguous(backend: str) -> None:
+    for name in ("some rows empty", "clique and edges", "complete"):
+        inputs = CASES[name]
+        strided = dict(inputs)
+        for key in DIFFERENTIABLE:
+            strided[key] = inputs[key].transpose(0, 1).contiguous().transpose(0, 1)
+            assert inputs[key].size(0) < 2 or not strided[key].is_contiguous()
+        strided["edge_index"] = inputs["edge_index"].t().contiguous().t()
+        assert_close(run_backend(backend, strided), run_backend(backend, inputs), 1e-12, backend)
+    broadcast = CASES["complete"]["query"][:1].expand(6, -1, -1)
+    out = edge_attention(broadcast, broadcast, broadcast, complete(6), backend=backend)
+    torch.testing.assert_close(out, broadcast)
+
+
+@each_backend
+def test_inputs_stay_as_they_are(backend: str) -> None:
+    inputs = CASES["edges across cliques"]
+    before = {name: x.clone() for name, x in inputs.items() if x is not None}
+    run_backend(backend, inputs)
+    assert all(torch.equal(inputs[name], x) for name, x in before.items())
+
+
+@each_backend
+@each_dtype
+@pytest.mark.parametrize(
+    "name", ["some rows empty", "unsorted edges", "clique and edges", "interleaved cliques"]
+)
+def test_weights_come_with_their_pairs(backend: str, dtype: torch.dtype, name: str) -> None:
+    inputs = {key: x.to(dtype) if key in DIFFERENTIABLE else x for key, x in CASES[name].items()}
+    out, (pairs, alpha) = edge_attention(**inputs, return_attention_weights=True, backend=backend)
+    exact = {key: x.double() if key in DIFFERENTIABLE else x for key, x in inputs.items()}
+    expected, weights = slow_attention(exact)
+    tolerance = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 4e-2}[dtype]
+    torch.testing.assert_close(out.double(), expected, rtol=tolerance, atol=tolerance)
+    num_edges = inputs["edge_index"].size(1)
+    assert torch.equal(pairs[:, :num_edges], inputs["edge_index"])
+    assert sorted(pairs.t().tolist()) == sorted([j, i] for i, j in weights)
+    assert alpha.shape == (pairs.size(1), 2)
+    wanted = torch.tensor([weights[i, j] for j, i in pairs.t().tolist()], dtype=torch.float64)
+    torch.testing.assert_close(alpha.double(), wanted, rtol=0, atol=tolerance)
+    sums = torch.zeros(out.size(0), 2, dtype=torch.float64).index_add(0, pairs[1], alpha.double())
+    has_source = torch.isin(torch.arange(out.size(0)), pairs[1]).double()[:, None].expand(-1, 2)
+    torch.testing.assert_close(sums, has_source, rtol=0, atol=tolerance)
+
+
+@each_pair
+def test_gradients_flow_through_the_weights(left: str, right: str) -> None:
+    grads = []
+    for backend in (left, right):
+        inputs = dict(CASES["some rows empty"])
+        leaves = [inputs[name].clone().requires_grad_() for name in DIFFERENTIABLE]
+        inputs |= dict(zip(DIFFERENTIABLE, leaves))
+        out, (_, alpha) = edge_attention(**inputs, return_attention_weights=True, backend=backend)
+        loss = (alpha * torch.arange(alpha.numel()).view_as(alpha)).sum() + out.sin().sum()
+        grads.append(torch.autograd.grad(loss, leaves))
+    for a, b in zip(*grads):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+@each_backend
+@pytest.mark.parametrize("graph", ["edges", "clique"])
+def test_dropout_drops_weights_and_rescales_the_others(backend: str, graph: str) -> None:
+    # A value per source that names it: the output is the row of weights that was used.
+    size, p = 40, 0.25
+    torch.manual_seed(0)
+    query, key = torch.randn(2, size, 1, size)
+    value = torch.eye(size).view(size, 1, size)
+    pairs = (
+        {"edge_index": complete(size)}
+        if graph == "edges"
+        else {"edge_index": NONE, "clique": torch.zeros(size).long()}
+    )
+    used = edge_attention(query, key, value, **pairs, dropout_p=p, backend=backend)
+    weight = edge_attention(query, key, value, **pairs, backend=backend)
+    dropped = used == 0
+    torch.testing.assert_close(used[~dropped], (weight / (1 - p))[~dropped])
+    assert abs(float(dropped.double().mean()) - p) < 4 * math.sqrt(p * (1 - p) / size**2)
+    mean = torch.stack(
+        [edge_attention(query, key, value, **pairs, dropout_p=p, backend=backend) for _ in range(200)]
+    )
+    torch.testing.assert_close(mean.mean(0), weight, rtol=0, atol=0.2)
+
+
+@each_backend
+@pytest.mark.parametrize("name", ["some rows empty", "clique and edges"])
+def test_dropout_of_nothing_and_of_everything(backend: str, name: str) -> None:
+    inputs = CASES[name]
+    assert torch.equal(
+        edge_attention(**inputs, dropout_p=0.0, backend=backend), edge_attention(**inputs, backend=backend)
+    )
+    result = run_backend(backend, inputs | {"dropout_p": 1.0})
+    assert all(torch.equal(x, torch.zeros_like(x)) for x in result.values())
+
+
+@each_backend
+@pytest.mark.parametrize("name", ["some rows empty", "clique and edges"])
+def test_weights_are_returned_before_dropout(backend: str, name: str) -> None:
+    inputs = CASES[name]
+    torch.manual_seed(0)
+    out, (pairs, alpha) = edge_attention(
+        **inputs, dropout_p=0.5, return_attention_weights=True, backend=backend
+    )
+    without, (same_pairs, same_alpha) = edge_attention(
+        **inputs, return_attention_weights=True, backend=backend
+    )
+    assert torch.equal(pairs, same_pairs)
+    torch.testing.assert_close(alpha, same_alpha, rtol=0, atol=1e-12)
+    assert not torch.allclose(out, without)
+
+
+@each_backend
+def test_one_layout_serves_many_calls(backend: str) -> None:
+    inputs = dict(CASES["two cliques, repeated numbers"])
+    graph = {name: inputs.pop(name) for name in ("edge_index", "clique", "ptr")}
+    layout = AttentionLayout(graph["edge_index"], 7, clique=graph["clique"], ptr=graph["ptr"])
+    for heads in (2, 3, 2):
+        inputs = random_states(7, 2, heads=heads)
+        expected = edge_attention(**inputs, **graph, backend=backend)
+        shared = edge_attention(**inputs, edge_index=graph["edge_index"], layout=layout, backend=backend)
+        assert torch.equal(shared, expected)
+
+
+@each_backend
+def test_terms_of_higher_precision_do_not_change_the_type(backend: str) -> None:
+    inputs = {name: x.bfloat16() for name, x in random_states(4, 3, terms=()).items()}
+    terms = {name: x.float() for name, x in random_states(4, 3).items() if name in TERMS}
+    leaves = {name: x.requires_grad_() for name, x in (inputs | terms).items()}
+    for clique in (None, torch.zeros(4, dtype=torch.long)):
+        out = edge_attention(
+            **leaves, edge_index=edges((1, 0), (2, 0), (3, 2)), clique=clique, backend=backend
+        )
+        assert out.dtype == torch.bfloat16
+        grads = torch.autograd.grad(out.float().square().sum(), [*leaves.values()])
+        assert [grad.dtype for grad in grads] == [x.dtype for x in leaves.values()]
+
+
+@each_backend
+def test_an_edge_index_object_is_accepted(backend: str) -> None:
+    inputs = CASES["some rows empty"]
+    expected = edge_attention(**inputs, backend=backend)
+    typed = EdgeIndex(inputs["edge_index"], sparse_size=(5, 5))
+    out = edge_attention(**(inputs | {"edge_index": typed}), backend=backend)
+    torch.testing.assert_close(out, expected)
+    assert type(out) is torch.Tensor
+
+
+def test_errors_name_the_argument() -> None:
+    inputs = {**random_states(3, 2), "edge_index": edges((0, 1), (2, 1))}
+
+    def attend(**changes: object) -> None:
+        edge_attention(**(inputs | changes))
+
+    with pytest.raises(ValueError, match="backend='triton' is not built yet"):
+        attend(backend="triton")
+    with pytest.raises(ValueError, match="'backend' must be one of auto, .* \\(got 'flash'\\)"):
+        attend(backend="flash")
+    for backend in ("triton", "flash"):  # also where there is nothing to do
+        with pytest.raises(ValueError, match="backend"):
+            edge_attention(**CASES["empty graph"], backend=backend)
+    for name in ("query", "key", "value"):
+        with pytest.raises(ValueError, match="'query', 'key' and 'value' must share one shape"):
+            attend(**{name: torch.zeros(3, 2, 5)})
+    with pytest.raises(ValueError, match="must share one shape .*\\(got \\[3, 8\\]"):
+        attend(query=torch.zeros(3, 8), key=torch.zeros(3, 8), value=torch.zeros(3, 8))
+    for name, shape in (
+        ("attn_bias", [2, 2]),
+        ("score_scale", [2, 2]),
+        ("edge_key", [2, 2, 4]),
+        ("edge_value", [2, 2, 4]),
+    ):
+        with pytest.raises(ValueError, match=f"'{name}' must have shape .* \\(got \\[2\\]\\)") as error:
+            attend(**{name: torch.zeros(2)})
+        assert str(shape) in str(error.value)
+    for p in (-0.1, 1.5, math.nan):
+        with pytest.raises(ValueError, match="'dropout_p' must be between 0 and 1"):
+            attend(dropout_p=p)
+    for wrong in (
+        torch.zeros(3, 2).long(),
+        torch.zeros(2, 2),
+        torch.zeros(2, 2, dtype=torch.int32),
+        torch.zeros(2).long(),
+    ):
+        with pytest.raises(ValueError, match="'edge_index' must be a long tensor"):
+            attend(edge_index=wrong)
+    for node in (3, -1):
+        with pytest.raises(ValueError, match=f"'edge_index' names node {node}, but there are 3 nodes"):
+            attend(edge_index=torch.tensor([[0, node], [1, 1]]))
+    with pytest.raises(ValueError, match="'clique' must have shape \\[3\\]"):
+        attend(clique=torch.zeros(4).long())
+    for ptr in ([0, 2], [1, 3], [0, 4], [0, 2, 1, 3]):
+        with pytest.raises(ValueError, match="'ptr' must ascend from 0 to the 3 nodes"):
+            attend(clique=torch.zeros(3).long(), ptr=torch.tensor(ptr))
+    with pytest.raises(ValueError, match="'layout' is of 4 nodes but 'query' has 3"):
+        attend(layout=AttentionLayout(inputs["edge_index"], 4))
+
+
+def test_segment_without_torch_scatter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch_scatter", None)
+    with pytest.raises(ValueError, match="backend='segment' needs torch-scatter: pip install"):
+        edge_attention(**CASES["complete"], backend="segment")
