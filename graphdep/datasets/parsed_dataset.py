@@ -1,0 +1,244 @@
+"""What the corpora share: raw files, parses, vocabulary, and processed files that are never stale."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+from torch_geometric.data import Data, InMemoryDataset
+
+import graphdep
+from graphdep.data import NodeType, to_data
+from graphdep.datasets.digest import digest, file_digest
+from graphdep.datasets.raw import copy_raw
+from graphdep.datasets.storage import FORMAT, load_examples, save_examples
+from graphdep.sentence import Sentence
+from graphdep.vocab import RelationVocab, Vocab
+
+logger = logging.getLogger("graphdep.datasets")
+
+
+@dataclass(frozen=True)
+class Example:
+    """The trees of one example, and its graph-level keys such as ``y``."""
+
+    sentences: list[Sentence]
+    targets: Mapping[str, Tensor] = field(default_factory=dict)
+    segment: list[int] | None = None
+
+
+class ParsedDataset(InMemoryDataset):
+    """Base of the corpora: one PyG ``Data`` an example, made by :func:`graphdep.to_data`.
+
+    The name of a processed file holds a digest of all that it depends on (raw files, parser, options,
+    vocabulary, :obj:`pre_transform` with all its arguments, versions), so that no other setting can load
+    it. It is written whole or not at all and checked when it is loaded; a damaged one is made again.
+
+    A subclass says which raw files a split has (:meth:`raw_files`) and how they become examples
+    (:meth:`examples`), and sets its own options before it calls ``super().__init__``.
+
+    Args:
+        root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
+        split: ``"train"``, ``"val"`` or ``"test"``.
+        raw_from: Local folder to copy the raw files from. (default: :obj:`None`)
+        vocab: The vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split, and from
+            it alone. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use the first examples of the split only; acts before parsing. A vocabulary that is built is
+            then that of the limited training split, or for another split that of the whole training split.
+            (default: :obj:`None`)
+        to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
+        transform, pre_transform, pre_filter, log, force_reload: As in PyG. The transforms that are applied
+            before saving must be objects, not functions.
+    """
+
+    corpus: str
+    published: str
+    splits = ("train", "val", "test")
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        to_data_options: Mapping[str, Any] | None = None,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        if split not in self.splits:
+            raise ValueError(f"'split' must be one of {', '.join(self.splits)} (got {split!r})")
+        if limit is not None and limit < 1:
+            raise ValueError(f"'limit' must be at least 1 (got {limit})")
+        self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
+        self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
+        self._given_vocab = vocab
+        self.relations = RelationVocab(relations.learned if relations is not None else ())
+        self.to_data_options = dict(to_data_options or {})
+        super().__init__(os.fspath(root), transform, pre_transform, pre_filter, log, force_reload)
+        self._restore(self.__dict__.pop("_payload"))
+
+    @abstractmethod
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        """The raw files of a split that are in ``folder``; none if there is none."""
+
+    @abstractmethod
+    def raw_file_pattern(self, split: str) -> str:
+        """What those files are called, for messages."""
+
+    @abstractmethod
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        """Reads and parses the first ``limit`` examples of a split."""
+
+    def options(self) -> dict[str, Any]:
+        """The options of a subclass that its examples depend on, its parser's fingerprint among them."""
+        return {}
+
+    @property
+    def raw_file_names(self) -> list[str]:
+        return [path.name for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
+
+    @property
+    def processed_file_names(self) -> list[str]:
+        return [f"{self.split}-{self._digest}.pt"]
+
+    def describe(self) -> dict[str, Any]:
+        """What was loaded, as plain values: sizes, unknown words, failures of the parser."""
+        words = self._data.node_type == NodeType.WORD
+        unknown = words & (self._data.input_ids == 0)
+        return {
+            "corpus": self.corpus,
+            "split": self.split,
+            "examples": self.len(),
+            "words": int(words.sum()),
+            "vocabulary": len(self.vocab),
+            "unknown_words": float(unknown.sum() / words.sum()),
+            "parser": self.parser_fingerprint,
+            "parser_failures": self.parser_failures,
+            "unknown_relations": self.relations.fallbacks.total(),
+        }
+
+    def download(self) -> None:
+        """Copies the raw files from :obj:`raw_from`; nothing is fetched from a network."""
+        if self.raw_from is not None:
+            for path in (path for split in self.splits for path in self.raw_files(self.raw_from, split)):
+                copy_raw(path, Path(self.raw_dir, path.name), overwrite=self.force_reload)
+        for split in self._needed():
+            if not self.raw_files(Path(self.raw_dir), split):
+                raise FileNotFoundError(self._missing(split))
+
+    def process(self) -> None:
+        """Makes the examples of the split and writes them."""
+        payload = self._make()
+        save_examples(payload, Path(self.processed_paths[0]))
+        self._payload = payload
+
+    def _download(self) -> None:
+        self.download()  # PyG skips it where the files exist, and would not see that raw_from has others
+
+    def _process(self) -> None:
+        # PyG's own only looks whether a file exists, and unpickles two more.
+        self._digest = digest(self._depends_on())
+        loaded = None if self.force_reload else load_examples(Path(self.processed_paths[0]))
+        if loaded is not None:
+            self._payload = loaded
+            return
+        if self.log and "PYTEST_CURRENT_TEST" not in os.environ:
+            print(f"Processing {self.corpus} ({self.split}) ...", file=sys.stderr)
+        self.process()
+
+    def _needed(self) -> list[str]:
+        return sorted({self.split} | ({"train"} if self._given_vocab is None else set()))
+
+    def _missing(self, split: str) -> str:
+        source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"
+        names = ", ".join(self.raw_file_pattern(name) for name in self.splits)
+        why = "" if split == self.split else " (the vocabulary is built from it unless 'vocab' is given)"
+        return (
+            f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{source}. {self.corpus} consists of {names}; "
+            f"it is published at {self.published}. Unpack it anywhere and pass that folder as "
+            "raw_from=DIR (on the command line: --raw-from DIR)"
+        )
+
+    def _depends_on(self) -> dict[str, Any]:
+        paths = [path for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
+        given = self._given_vocab
+        return {
+            "format": [FORMAT, graphdep.__version__, type(self)],
+            "raw": [(path.name, file_digest(path)) for path in paths],
+            "split": [self.split, self.limit],
+            "options": self.options(),
+            "to_data": self.to_data_options,
+            "vocab": [self.min_freq, self.lower] if given is None else given.state_dict(),
+            "relations": self.relations.state_dict(),
+            "pre": [self.pre_transform, self.pre_filter],
+        }
+
+    def _make(self) -> dict[str, Any]:
+        self.parser_failures = 0
+        examples = self.examples(self.split, self.limit)
+        failures = self.parser_failures  # of this split alone
+        vocab = self._build_vocab(examples) if self._given_vocab is None else self._given_vocab
+        data_list = [data for example in examples for data in self._to_data(example, vocab)]
+        if not data_list:
+            raise ValueError(
+                f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})"
+            )
+        data, slices = self.collate(data_list)
+        return {
+            "data": data.to_dict(),
+            "slices": slices,
+            "vocab": vocab.state_dict(),
+            "parser": self.options().get("parser", "gold"),
+            "parser_failures": failures,
+            "fallbacks": dict(self.relations.fallbacks),
+        }
+
+    def _build_vocab(self, examples: list[Example]) -> Vocab:
+        if self.split != "train":
+            examples = self.examples("train", None)
+        words = (sentence.form for example in examples for sentence in example.sentences)
+        return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
+
+    def _to_data(self, example: Example, vocab: Vocab) -> list[Data]:
+        data = to_data(
+            example.sentences,
+            vocab=vocab,
+            relations=self.relations,
+            segment=example.segment,
+            **self.to_data_options,
+        )
+        for key, value in example.targets.items():
+            data[key] = value
+        if self.pre_filter is not None and not self.pre_filter(data):
+            return []
+        return [data if self.pre_transform is None else self.pre_transform(data)]
+
+    def _restore(self, payload: dict[str, Any]) -> None:
+        self.data, self.slices = Data.from_dict(payload["data"]), payload["slices"]
+        self.vocab = Vocab.from_state_dict(payload["vocab"])
+        self.parser_fingerprint, self.parser_failures = payload["parser"], payload["parser_failures"]
+        self.relations.fallbacks = Counter(payload["fallbacks"])
+        if self.parser_failures:
+            logger.warning(
+                "%s (%s): %d texts have a chain tree instead of a parse; force_reload=True tries them again",
+                *(self.corpus, self.split, self.parser_failures),
+            )

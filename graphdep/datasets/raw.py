@@ -1,0 +1,74 @@
+"""Raw files: copied whole from a local folder, and read with file, line and value in every error."""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from graphdep.io.atomic import atomic_path
+
+
+def copy_raw(source: Path, target: Path, *, overwrite: bool = False) -> None:
+    """Copies a file, whole or not at all, unless an equal one is there.
+
+    Raises:
+        ValueError: If another file of that name is there and :obj:`overwrite` is off.
+    """
+    if target.exists():
+        if filecmp.cmp(source, target, shallow=False):
+            return
+        if not overwrite:
+            raise ValueError(
+                f"'raw_from' has {source}, which differs from {target}: use another 'root', "
+                "or force_reload=True to replace the file"
+            )
+    with atomic_path(target) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+def row_error(path: Path, line: int, message: str, value: str | None = None) -> ValueError:
+    """The error of a damaged row: ``path:line: message (got value)``."""
+    shown = "" if value is None else f" (got {value if len(value) <= 80 else value[:77] + '...'!r})"
+    return ValueError(f"{path}:{line}: {message}{shown}")
+
+
+def read_table(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a tab-separated UTF-8 file below its header, each with its line number.
+
+    A byte-order mark and CRLF are accepted. There is no quoting.
+
+    Raises:
+        ValueError: If the file has no rows, the header is another one, a row has more or fewer columns,
+            or a line is not UTF-8 or holds control characters.
+    """
+    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    if not lines:
+        raise row_error(path, 1, "the file is empty")
+    first = _decode(path, 1, lines[0])
+    if first.split("\t") != list(header):
+        raise row_error(path, 1, f"the header must be {' '.join(header)}, separated by tabs", first)
+    if len(lines) == 1:
+        raise row_error(path, 1, "no row below the header")
+    for number, line in enumerate(lines[1:], start=2):
+        text = _decode(path, number, line)
+        row = text.split("\t")
+        if len(row) != len(header):
+            raise row_error(path, number, f"{len(row)} tab-separated columns instead of {len(header)}", text)
+        yield number, row
+
+
+def _decode(path: Path, number: int, line: bytes) -> str:
+    try:
+        text = line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError as error:
+        bad = line[error.start : error.start + 4].hex(" ")
+        raise row_error(path, number, f"not UTF-8 at byte {error.start}", bad) from None
+    for character in text:
+        if character != "\t" and unicodedata.category(character) == "Cc":
+            raise row_error(path, number, "a control character", character)
+    return text

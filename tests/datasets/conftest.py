@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from graphdep import Sentence
+from graphdep.datasets.sick import HEADER
+from graphdep.parsing import Parser
+from graphdep.parsing.parsed import Parsed
+
+ROWS = [
+    ("1", "A dog chases the cat", "The cat is chased by a dog", "4.5", "ENTAILMENT"),
+    ("2", "A Dog chases the cat", "The cat chases a dog", "2.25", "CONTRADICTION"),
+    ("5", "A dog sees a bird", "A man sleeps", "1", "NEUTRAL"),
+]
+
+
+class ChainParser(Parser):
+    """Chains, one sentence per ``|``; remembers what it was given, and fails on ``FAIL``."""
+
+    def __init__(self, version: str = "1") -> None:
+        super().__init__(progress=False)
+        self.version = version
+        self.texts: list[str] = []
+
+    @property
+    def fingerprint(self) -> str:
+        return f"chain/{self.version}"
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        if "FAIL" in " ".join(texts):
+            raise RuntimeError("no parse")
+        self.texts += texts
+        return [Parsed([Sentence.chain(part.split()) for part in text.split("|")]) for text in texts]
+
+    def parse_sentences(self, sentences: Sequence[Sequence[str]]) -> list[Parsed]:
+        return [Parsed([Sentence.chain(words)]) for words in sentences]
+
+
+@pytest.fixture
+def parser() -> ChainParser:
+    return ChainParser()
+
+
+@pytest.fixture
+def new_parser() -> type[ChainParser]:
+    return ChainParser
+
+
+@pytest.fixture
+def write_sick(tmp_path: Path) -> Callable[..., Path]:
+    """Writes the three raw files of a tiny SICK into a folder and returns it."""
+
+    def write(train=ROWS, val=ROWS[:1], test=ROWS[1:], folder: str = "raw_files") -> Path:
+        target = tmp_path / folder
+        target.mkdir(exist_ok=True)
+        for name, rows in (("SICK_train", train), ("SICK_trial", val), ("SICK_test_annotated", test)):
+            text = "".join("\t".join(row) + "\n" for row in [HEADER, *rows])
+            (target / f"{name}.txt").write_text(text, encoding="utf-8")
+        return target
+
+    return write
