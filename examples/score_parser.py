@@ -1,0 +1,103 @@
+"""Scores a parser on a Universal Dependencies treebank, with gold tokens and from raw text.
+
+The metric is that of the CoNLL 2018 shared task (F1, in per cent). Raw text is the treebank's own: the
+``# text`` lines, a blank line at each ``# newpar`` and ``# newdoc``, one text to parse per paragraph.
+
+Example:
+    python examples/score_parser.py --raw-from DIR --split test
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import io
+import sys
+import time
+from pathlib import Path
+
+from stanza.models.common.utils import ud_scores
+
+from graphdep import Sentence
+from graphdep.io import format_conllu, read_conllu
+from graphdep.parsing import Parser, resolve_parser
+
+METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "CLAS")
+# The figures of graphdep/parsing/bundled/MODEL_CARD.md, in the order of METRICS.
+CARD = {
+    ("dev", "gold tokens"): (100, 100, 100, 95.58, 94.96, 95.61, 95.64, 88.49, 85.74, 82.12),
+    ("test", "gold tokens"): (100, 100, 100, 95.79, 95.33, 96.24, 95.51, 89.02, 86.48, 82.66),
+    ("dev", "raw text"): (99.10, 87.21, 98.70, 94.32, 93.66, 94.37, 94.60, 85.25, 82.69, 79.01),
+    ("test", "raw text"): (98.88, 86.79, 98.55, 94.46, 93.93, 94.86, 94.35, 85.79, 83.35, 79.45),
+}
+TOLERANCE = 0.3
+
+
+def paragraphs(sentences: list[Sentence]) -> list[str]:
+    texts: list[str] = []
+    for sentence in sentences:
+        starts = any(comment.startswith(("# newpar", "# newdoc")) for comment in sentence.comments)
+        if starts or not texts:
+            texts.append("")
+        texts[-1] += sentence.text
+        # The last sentence of a paragraph may say SpaceAfter=No just as well: it changes nothing.
+        if sentence.misc is None or "SpaceAfter=No" not in sentence.misc[-1].split("|"):
+            texts[-1] += " "
+    return texts
+
+
+def with_gold_tokens(parser: Parser, gold: list[Sentence]) -> list[Sentence]:
+    parsed = parser.parse_words([sentence.form for sentence in gold])
+    return [dataclasses.replace(p, misc=g.misc, multiword=g.multiword) for p, g in zip(parsed, gold)]
+
+
+def from_raw_text(parser: Parser, gold: list[Sentence]) -> list[Sentence]:
+    return [sentence for text in parser.parse(paragraphs(gold)) for sentence in text]
+
+
+def score(path: Path, sentences: list[Sentence]) -> list[float]:
+    system = io.StringIO("".join(format_conllu(sentence) + "\n" for sentence in sentences))
+    scores = ud_scores(str(path), system)
+    return [100 * scores[metric].f1 for metric in METRICS]
+
+
+def report(name: str, scores: list[float], card: tuple[float, ...] | None) -> bool:
+    print(f"{name:<22}" + "".join(f"{value:10.2f}" for value in scores))
+    if card is None:
+        return True
+    print(f"{'  the card':<22}" + "".join(f"{value:10.2f}" for value in card))
+    return scores[METRICS.index("LAS")] >= card[METRICS.index("LAS")] - TOLERANCE
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--raw-from", type=Path, required=True, help="folder with *-ud-{dev,test}.conllu")
+    arguments.add_argument("--parser", default="bundled", help="name of the parser (default: bundled)")
+    arguments.add_argument("--directory", type=Path, help="model files for the bundled parser to load")
+    arguments.add_argument("--split", choices=("dev", "test", "both"), default="test")
+    args = arguments.parse_args()
+    parser = resolve_parser(args.parser, **({"directory": args.directory} if args.directory else {}))
+    shipped = args.parser == "bundled" and args.directory is None
+    print(f"{parser.fingerprint}\n{__doc__.splitlines()[2]}\n")
+    print(" " * 22 + "".join(f"{metric:>10}" for metric in METRICS))
+    good = True
+    for split in ("dev", "test") if args.split == "both" else (args.split,):
+        path = next(iter(sorted(args.raw_from.glob(f"*-ud-{split}.conllu"))), None)
+        if path is None:
+            raise SystemExit(f"no *-ud-{split}.conllu in {args.raw_from}")
+        gold = read_conllu(path)
+        for name, parse in (("gold tokens", with_gold_tokens), ("raw text", from_raw_text)):
+            start = time.perf_counter()
+            sentences = parse(parser, gold)
+            seconds = time.perf_counter() - start
+            card = CARD[split, name] if shipped else None
+            good &= report(f"{split}, {name}", score(path, sentences), card)
+            print(f"  {len(gold) / seconds:.0f} sentences per second", file=sys.stderr)
+    print(f"\ntexts that got a chain tree: {parser.failures}")
+    if not good:
+        print(f"LAS is more than {TOLERANCE} below the card", file=sys.stderr)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
