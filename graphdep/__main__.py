@@ -1,0 +1,5 @@
+"""``python -m graphdep``: the command line."""
+
+from graphdep.cli import app
+
+app(prog_name="graphdep")

@@ -1,0 +1,5 @@
+"""The command line: ``graphdep parse | train | evaluate | ablate | demo``."""
+
+from graphdep.cli.app import app
+
+__all__ = ["app"]

@@ -1,0 +1,45 @@
+"""The application: the commands and what goes for all of them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from graphdep import __version__
+from graphdep.cli.errors import ErrorGroup
+from graphdep.cli.evaluate import evaluate
+from graphdep.cli.train import train
+
+app = typer.Typer(
+    cls=ErrorGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Syntax-informed Transformers: parse sentences, train models whose attention follows the tree, and see "
+    "what the syntax was good for.",
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"graphdep {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    # Progress and warnings go to stderr: stdout belongs to results.
+    handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
+
+
+for command in (train, evaluate):
+    app.command()(command)

@@ -1,0 +1,45 @@
+"""Errors as one line on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+
+class ErrorGroup(TyperGroup):
+    """Commands whose errors are one line on stderr and exit code 2; ``GRAPHDEP_DEBUG=1`` shows the traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("graphdep: interrupted", file=sys.stderr)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader of stdout has gone, as in `graphdep parse ... | head`: nothing is wrong.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except Exception as error:
+            if os.environ.get("GRAPHDEP_DEBUG") == "1" or _is_click(error):
+                raise
+            print(f"graphdep: error: {describe(error)}", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+
+def describe(error: BaseException) -> str:
+    """An error in one line; what a user cannot have caused keeps its name and says how to see more."""
+    text = " ".join(str(error).split())
+    if type(error).__name__ in ("ValueError", "TrainingError", "ConlluError", "ParserUnavailableError"):
+        return text
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else text
+    return f"{type(error).__name__}: {text[:500]} (GRAPHDEP_DEBUG=1 shows where)"
+
+
+def _is_click(error: BaseException) -> bool:
+    """Click's own, which Typer prints itself: wrong usage, and the exits."""
+    return any(kind.__name__ in ("ClickException", "Exit", "Abort") for kind in type(error).__mro__)

@@ -1,0 +1,60 @@
+"""``graphdep train``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from graphdep.cli import options as o
+from graphdep.cli.output import print_json, print_scores
+
+
+def train(
+    task: o.Task = "sick-e",
+    model: Annotated[
+        str, typer.Option(help="transformer, dt-lr, dt-rg, dt; controls: dt-random, dt-chain, dt-reversed.")
+    ] = "dt",
+    edges: o.Edges = None,
+    root: o.Root = None,
+    raw_from: o.RawFrom = None,
+    parser: o.Parser = None,
+    max_epochs: o.MaxEpochs = None,
+    limit_train: o.LimitTrain = None,
+    seed: o.Seed = None,
+    settings: o.Settings = None,
+    output: o.Output = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on where the same command was interrupted; the result is the same."
+        ),
+    ] = False,
+    json: o.Json = False,
+) -> None:
+    """Train one model and score its best epoch.
+
+    The best epoch on the validation split is kept, and scored on the test split. Beside each score stands its
+    floor: what a system without any skill gets.
+
+    Examples:
+        graphdep train --task sick-e --model dt --raw-from ~/Downloads/SICK
+
+        graphdep train --task sick-r --model transformer --seed 1 --resume
+
+        graphdep train --edges dra --set hidden_channels=64 --set lr=0.01 --json
+    """
+    given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
+    given |= {"max_epochs": max_epochs, "limit_train": limit_train}
+    config = o.config_of(model, o.gather(given, settings))
+
+    from graphdep.training import load_splits, run_folder
+    from graphdep.training import train as run
+
+    splits = load_splits(config)
+    folder = output or run_folder(config, splits, "runs")
+    result = run(config, folder, splits=splits, resume=resume)
+    if json:
+        print_json(result)
+    else:
+        print_scores(result)

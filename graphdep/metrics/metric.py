@@ -1,0 +1,45 @@
+"""What a metric is: a number over a whole split, how it is computed, and what no skill would get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+Compute = Callable[[np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that says how well predictions fit targets, computed once over a whole split.
+
+    Args:
+        name: Its key in results, after the split: ``val_<name>``.
+        compute: Takes predictions and targets.
+        floor: What a system without any skill gets; takes the targets of the training split and of the split.
+        signature: What exactly is computed, and by what: goes under every table.
+        maximize: Whether more is better. (default: :obj:`True`)
+    """
+
+    name: str
+    compute: Compute
+    floor: Compute
+    signature: str
+    maximize: bool = True
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> float:
+        """The metric of predictions ``[N]`` and targets ``[N]``.
+
+        Raises:
+            ValueError: If their shapes differ or there are none.
+        """
+        if prediction.shape != target.shape or prediction.ndim != 1 or not prediction.size:
+            shapes = f"{prediction.shape} and {target.shape}"
+            raise ValueError(
+                f"{self.name}: 'prediction' and 'target' must be vectors of one size > 0 (got {shapes})"
+            )
+        return float(self.compute(prediction, target))
+
+    def is_better(self, value: float, best: float | None) -> bool:
+        return best is None or (value > best if self.maximize else value < best)

@@ -1,0 +1,133 @@
+"""Checkpoints: written whole or not at all, read without running what is in them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from lightning.fabric.plugins.io import TorchCheckpointIO
+
+from graphdep.io import atomic_path
+from graphdep.tasks import PairTask
+from graphdep.training.build import build_task
+from graphdep.training.train_config import TrainConfig
+from graphdep.vocab import RelationVocab, Vocab
+
+FORMAT = "graphdep checkpoint 1"
+_KEYS = {
+    "format": str,
+    "config": dict,
+    "vocab": dict,
+    "relations": dict,
+    "data": dict,
+    "vector_dim": (int, type(None)),
+}
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Lightning's files, replaced in one step and loaded with ``weights_only=True``.
+
+    Lightning's own way goes through a temporary folder, which may be on another disk, so that a kill can leave half
+    a file.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        with atomic_path(path) as temporary:
+            torch.save(checkpoint, temporary)
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any = None, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        return read_checkpoint(path)
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a checkpoint knows beside weights: settings, words, relations, data, and the size of given word vectors.
+
+    Args:
+        config: Settings of the run.
+        vocab: Its words.
+        relations: Its relations.
+        data: Digest and sizes of what it was trained on.
+        vector_dim: Size of the word vectors it started from. (default: :obj:`None`)
+    """
+
+    config: TrainConfig
+    vocab: Vocab
+    relations: RelationVocab
+    data: dict[str, Any]
+    vector_dim: int | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain values only."""
+        return {
+            "format": FORMAT,
+            "config": self.config.to_dict(),
+            "vocab": self.vocab.state_dict(),
+            "relations": self.relations.state_dict(),
+            "data": self.data,
+            "vector_dim": self.vector_dim,
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> RunState:
+        return cls(
+            TrainConfig.from_dict(state["config"]),
+            Vocab.from_state_dict(state["vocab"]),
+            RelationVocab.from_state_dict(state["relations"]),
+            state["data"],
+            state["vector_dim"],
+        )
+
+    def build_task(self) -> PairTask:
+        """The task with random weights, to load a checkpoint's into."""
+        vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
+        return build_task(self.config, len(self.vocab), len(self.relations), vectors)
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a checkpoint of graphdep's.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No code in
+            it is run.
+    """
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+        reason = str(error).strip().splitlines()
+        raise ValueError(
+            f"{path}: not a checkpoint, or damaged ({reason[0][:120] if reason else error!r})"
+        ) from None
+    state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
+    if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
+        raise ValueError(f"{path}: not a checkpoint of graphdep")
+    if state.get("format") != FORMAT:
+        raise ValueError(f"{path}: a checkpoint of another version ({state.get('format')!r}, not {FORMAT!r})")
+    for key, kind in _KEYS.items():
+        if not isinstance(state.get(key), kind):
+            raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
+    return checkpoint
+
+
+def load_task(path: str | os.PathLike[str]) -> tuple[PairTask, RunState]:
+    """The trained task in a checkpoint, and what it was trained with.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no whole checkpoint of graphdep's, or its parts do not fit together.
+    """
+    checkpoint = read_checkpoint(path)
+    try:
+        state = RunState.from_state_dict(checkpoint["graphdep"])
+        task = state.build_task()
+        task.load_state_dict(checkpoint["state_dict"])
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        raise ValueError(f"{path}: damaged checkpoint ({' '.join(str(error).split())[:200]})") from None
+    return task.eval(), state

@@ -1,0 +1,253 @@
+"""One training run from settings to result, and the evaluation of its checkpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import torch
+from lightning.fabric.plugins.environments import LightningEnvironment
+from rich.console import Console
+from torch import Tensor
+
+import graphdep
+from graphdep.io import atomic_path
+from graphdep.tasks import PairTask
+from graphdep.tasks.pair_task import join_outputs
+from graphdep.training.checkpoint import AtomicCheckpointIO, RunState, load_task, read_checkpoint
+from graphdep.training.epoch_report import EpochReport
+from graphdep.training.run_checkpoint import RunCheckpoint
+from graphdep.training.splits import SPLITS, Splits, load_splits
+from graphdep.training.train_config import TrainConfig
+
+RESULT = "result.json"
+
+
+def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
+    """The folder below ``base`` that no run with other settings or other data has."""
+    return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{config.digest(splits.digest())}"
+
+
+def train(
+    config: TrainConfig,
+    folder: str | os.PathLike[str],
+    *,
+    splits: Splits | None = None,
+    resume: bool = False,
+    title: str | None = None,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Trains a model and scores its best epoch on the validation and the test split.
+
+    Args:
+        config: The settings.
+        folder: Gets ``best.ckpt``, ``last.ckpt`` and ``result.json``.
+        splits: The data. (default: loaded as the settings say)
+        resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted one. A
+            finished run is not repeated. (default: :obj:`False`)
+        title: Name of the run in progress lines. (default: model and seed)
+        console: Where progress goes. (default: stderr)
+
+    Returns:
+        The result, which is also written to ``result.json``: plain values.
+
+    Raises:
+        ValueError: If :obj:`resume` meets a run with other settings or data.
+        TrainingError: If the loss is not finite any more.
+    """
+    folder = Path(folder)
+    splits = splits or load_splits(config)
+    state, found, vectors = _new_state(config, splits)
+    if resume and (finished := _finished(folder, state)) is not None:
+        return finished
+    if not resume:
+        for name in ("best.ckpt", "last.ckpt", RESULT):
+            (folder / name).unlink(missing_ok=True)
+    L.seed_everything(config.seed, workers=True, verbose=False)
+    task = _new_task(state, vectors)
+    checkpoint = RunCheckpoint(folder, state, task.goal.metrics[0], config.patience)
+    report = EpochReport(title or f"{config.model} seed {config.seed}", checkpoint, console)
+    with quiet():
+        trainer = _trainer(config, folder, callbacks=[checkpoint, report])
+        loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
+        trainer.fit(task, *loaders, ckpt_path=_resume_from(folder, state) if resume else None)
+    result = _result(config, checkpoint, splits, found)
+    _write_json(folder / RESULT, result)
+    return result
+
+
+def evaluate(
+    checkpoint: str | os.PathLike[str],
+    split: str = "test",
+    *,
+    settings: dict[str, Any] | None = None,
+    splits: Splits | None = None,
+) -> dict[str, Any]:
+    """Scores a checkpoint on a split: the same numbers as at the end of its training.
+
+    Args:
+        checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"test"``)
+        settings: Settings that replace the checkpoint's, e.g. ``root``. (default: none)
+        splits: The data. (default: loaded as the settings say)
+
+    Raises:
+        FileNotFoundError: If the checkpoint is missing.
+        ValueError: If it is damaged or no checkpoint of graphdep's, or :obj:`split` is unknown.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"'split' must be one of {', '.join(SPLITS)} (got {split!r})")
+    task, state = load_task(checkpoint)
+    config = state.config.replace(**(settings or {}))
+    splits = splits or load_splits(config, tuple(dict.fromkeys(("train", split))), state.vocab)
+    scores, floor = _score(task, splits, split, config)
+    return {
+        "task": config.task,
+        "model": config.model,
+        "seed": config.seed,
+        "split": split,
+        "metrics": scores,
+        "floor": floor,
+        "parameters": count_parameters(task),
+        "checkpoint": str(checkpoint),
+    }
+
+
+def count_parameters(task: PairTask) -> int:
+    """Numbers that are learnt."""
+    return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
+
+
+def _new_state(config: TrainConfig, splits: Splits) -> tuple[RunState, float | None, Tensor | None]:
+    vectors, found = None, None
+    if config.vectors is not None:
+        from graphdep.vectors import load_vectors
+
+        vectors, found = load_vectors(config.vectors, splits.vocab)
+    data = {"digest": splits.digest(), **splits.describe()}
+    dim = None if vectors is None else vectors.size(1)
+    return RunState(config, splits.vocab, splits.relations, data, dim), found, vectors
+
+
+def _new_task(state: RunState, vectors: Tensor | None) -> PairTask:
+    from graphdep.training.build import build_task
+
+    return build_task(state.config, len(state.vocab), len(state.relations), vectors)
+
+
+def _resume_from(folder: Path, state: RunState) -> Path | None:
+    path = folder / "last.ckpt"
+    if not path.exists():
+        return None
+    earlier = RunState.from_state_dict(read_checkpoint(path)["graphdep"])
+    _check_same(path, state, earlier.config, earlier.data["digest"])
+    return path
+
+
+def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
+    path = folder / RESULT
+    if not path.exists() or not (folder / "best.ckpt").exists():
+        return None
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        config, digest = TrainConfig.from_dict(result["config"]), result["data"]["digest"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: not a result of graphdep ({error})") from None
+    _check_same(path, state, config, digest)
+    # Asked for more epochs, a finished run goes on from its last one.
+    return result if config.max_epochs == state.config.max_epochs else None
+
+
+def _check_same(path: Path, state: RunState, config: TrainConfig, digest: str) -> None:
+    different = state.config.differences(config, ignore=["max_epochs"])
+    if state.config.max_epochs < config.max_epochs:
+        different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
+    if state.data["digest"] != digest:
+        different.append("the data (other pairs, parses or words)")
+    if different:
+        raise ValueError(f"{path} is of another run, which cannot be resumed: {'; '.join(sorted(different))}")
+
+
+def _trainer(
+    config: TrainConfig, folder: Path | None = None, callbacks: list[L.Callback] | None = None
+) -> L.Trainer:
+    return L.Trainer(
+        accelerator=config.accelerator,
+        devices=1,
+        precision=config.precision,
+        max_epochs=config.max_epochs,
+        callbacks=callbacks,
+        default_root_dir=folder,
+        plugins=[AtomicCheckpointIO(), LightningEnvironment()],
+        logger=False,
+        enable_checkpointing=bool(callbacks),
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+    )
+
+
+def _score(task: PairTask, splits: Splits, split: str, config: TrainConfig) -> tuple[dict, dict]:
+    """Scores and floor of a split, through the one way that training and evaluation share."""
+    with quiet():
+        outputs = _trainer(config).predict(task, splits.loader(split, config))
+    logits, y = join_outputs(outputs)
+    return task.goal.score(logits, y, split), task.goal.floor(splits.targets("train"), y, split)
+
+
+def _result(config: TrainConfig, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
+    task, state = load_task(run.best_path)
+    scores: dict[str, float] = {}
+    floors: dict[str, float] = {}
+    for split in ("val", "test"):
+        score, floor = _score(task, splits, split, config)
+        scores |= score
+        floors |= floor
+    return {
+        "task": config.task,
+        "model": config.model,
+        "seed": config.seed,
+        "metrics": scores,
+        "floor": floors,
+        "epochs": run.epochs,
+        "best_epoch": run.best_epoch,
+        "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
+        "parameters": count_parameters(task),
+        "checkpoint": str(run.best_path),
+        "vectors_found": found,
+        "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
+        "data": state.data,
+        "config": config.to_dict(),
+        "versions": {"graphdep": graphdep.__version__, "torch": torch.__version__},
+    }
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without Lightning's notes about hardware and its tips; errors come through."""
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            # The corpora are in memory: workers would cost more than they save.
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+            warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
+            warnings.filterwarnings("ignore", message=".*isinstance.treespec, LeafSpec.*")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)

@@ -1,0 +1,121 @@
+"""The splits of a corpus, in memory, and the batches made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.utils.data import Sampler
+from torch_geometric.data import InMemoryDataset
+from torch_geometric.loader import DataLoader
+
+from graphdep.tasks import resolve_task
+from graphdep.tasks.pair_task import epoch_seed
+from graphdep.training.train_config import TrainConfig
+from graphdep.vocab import RelationVocab, Vocab
+
+SPLITS = ("train", "val", "test")
+
+
+class EpochSampler(Sampler[int]):
+    """A random order for each epoch that depends on seed and epoch alone, not on what was drawn before.
+
+    Args:
+        size: Number of examples.
+        seed: Seed.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.seed, self.epoch = size, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(epoch_seed(self.seed, self.epoch))
+        yield from torch.randperm(self.size, generator=generator).tolist()
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The splits of a corpus that share a vocabulary.
+
+    Args:
+        datasets: Datasets by split.
+        vocab: Their words.
+        relations: Their relations.
+    """
+
+    datasets: dict[str, InMemoryDataset]
+    vocab: Vocab
+    relations: RelationVocab
+
+    def __getitem__(self, split: str) -> InMemoryDataset:
+        return self.datasets[split]
+
+    def targets(self, split: str) -> Tensor:
+        return self.datasets[split].y
+
+    def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
+        """Batches of a split; shuffled, in an order that each epoch has its own."""
+        dataset = self.datasets[split]
+        sampler = EpochSampler(len(dataset), config.seed) if shuffle else None
+        # A generator of its own: the loader would draw from the global one, and change the dropout after it.
+        generator = torch.Generator().manual_seed(config.seed)
+        workers = config.num_workers
+        return DataLoader(
+            dataset, config.batch_size, sampler=sampler, generator=generator, num_workers=workers
+        )
+
+    def digest(self) -> str:
+        """Digest of all examples: trees, words and targets."""
+        sha = hashlib.sha256()
+        for split, dataset in sorted(self.datasets.items()):
+            for key, value in sorted(dataset._data.to_dict().items()):
+                if isinstance(value, Tensor):
+                    sha.update(f"{split} {key} {tuple(value.shape)} {value.dtype}".encode())
+                    sha.update(value.contiguous().numpy().tobytes())
+        return sha.hexdigest()[:16]
+
+    def describe(self) -> dict[str, object]:
+        """Sizes, and what the parser failed on."""
+        sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
+        chains = {split: getattr(dataset, "parser_failures", 0) for split, dataset in self.datasets.items()}
+        parser = getattr(next(iter(self.datasets.values())), "parser_fingerprint", "")
+        return {"pairs": sizes, "vocabulary": len(self.vocab), "parser": parser, "chain_trees": chains}
+
+
+def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vocab | None = None) -> Splits:
+    """Loads and, the first time, parses splits of the task's corpus.
+
+    Args:
+        config: The settings.
+        splits: Which. (default: all)
+        vocab: Vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If the task is unknown, or a raw file is damaged.
+        FileNotFoundError: If a raw file is missing.
+    """
+    task = resolve_task(config.task)
+    datasets: dict[str, InMemoryDataset] = {}
+    for split in splits:
+        datasets[split] = dataset = task.dataset(
+            config.root or task.root,
+            split,
+            parser=config.parser,
+            raw_from=config.raw_from,
+            vocab=vocab,
+            min_freq=config.min_freq,
+            limit=config.limit_train if split == "train" else None,
+            **task.options,
+        )
+        vocab = vocab or dataset.vocab
+    assert vocab is not None
+    return Splits(datasets, vocab, RelationVocab())
