@@ -173,9 +173,9 @@ class ParsedDataset(InMemoryDataset):
         names = ", ".join(self.raw_file_pattern(name) for name in self.splits)
         why = "" if split == self.split else " (the vocabulary is built from it unless 'vocab' is given)"
         return (
-            f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{source}. {self.corpus} consists of {names}; "
-            f"it is published at {self.published}. Unpack it anywhere and pass that folder as "
-            "raw_from=DIR (on the command line: --raw-from DIR)"
+            f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{source}. "
+            f"{self.corpus} consists of {names}; it is published at {self.published}. "
+            "Unpack it anywhere and pass that folder as raw_from=DIR (on the command line: --raw-from DIR)"
         )
 
     def _depends_on(self) -> dict[str, Any]:
