@@ -67,7 +67,7 @@ def run_backend(
 def assert_close(
     got: Mapping[str, Tensor], expected: Mapping[str, Tensor], tolerance: float, label: str
 ) -> None:
-    """Asserts that two results are finite and differ by at most ``tolerance`` times their largest entry (or 1)."""
+    """Asserts that results are finite and differ by at most ``tolerance`` times the largest entry (or 1)."""
     assert got.keys() == expected.keys(), f"{label}: {[*got]} != {[*expected]}"
     for name, value in got.items():
         other = expected[name].to(value.device, torch.float64)

@@ -70,7 +70,7 @@ class GatedRelationScore(nn.Module):
         if relation is not None and relation.weight.shape != (num_relations, relation_dim):
             shape = [*relation.weight.shape]
             raise ValueError(f"'relation' must be of shape [{num_relations}, {relation_dim}] (got {shape})")
-        self.heads, self.gate, self.gate_state = heads, gate, gate_state
+        self.in_channels, self.heads, self.gate, self.gate_state = in_channels, heads, gate, gate_state
         self.shares_relation = relation is not None
         self.relation = relation if relation is not None else nn.Embedding(num_relations, relation_dim)
         self.lin_score = nn.Parameter(torch.empty(relation_dim, heads))  # V_r of every head
@@ -106,7 +106,7 @@ class GatedRelationScore(nn.Module):
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.gate_node.size(1) if self.gate else '-'}, heads={self.heads}, "
+            f"{type(self).__name__}({self.in_channels}, heads={self.heads}, "
             f"num_relations={self.relation.num_embeddings}, relation_dim={self.relation.embedding_dim}, "
             f"gate={self.gate!r}, gate_state={self.gate_state!r})"
         )

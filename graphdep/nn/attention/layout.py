@@ -245,9 +245,11 @@ def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tenso
     # Elsewhere the checks of values would stall the device; indexing fails there by itself.
     if edge_index.device.type != "cpu":
         return
-    wrong = edge_index[(edge_index < 0) | (edge_index >= num_nodes)]
-    if wrong.numel():
-        raise ValueError(f"'edge_index' names node {int(wrong[0])}, but there are {num_nodes} nodes")
+    low, high = (int(x) for x in edge_index.aminmax()) if edge_index.numel() else (0, -1)
+    if low < 0 or high >= num_nodes:
+        raise ValueError(
+            f"'edge_index' names node {low if low < 0 else high}, but there are {num_nodes} nodes"
+        )
     if ptr is not None and (int(ptr[0]) != 0 or int(ptr[-1]) != num_nodes or bool((ptr.diff() < 0).any())):
         raise ValueError(f"'ptr' must ascend from 0 to the {num_nodes} nodes (got {ptr.tolist()})")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from importlib.util import find_spec
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 import torch
@@ -111,7 +111,7 @@ def slow_pairs(inputs: dict) -> list[tuple[int, int, int | None]]:
     known = {(i, j) for i, j, _ in pairs}
     num_nodes = inputs["query"].size(0)
     bounds = [0, num_nodes] if inputs.get("ptr") is None else inputs["ptr"].tolist()
-    for start, end in zip(bounds, bounds[1:]):
+    for start, end in pairwise(bounds):
         for i in range(start, end):
             for j in range(start, end):
                 same = inputs.get("clique") is not None and inputs["clique"][i] == inputs["clique"][j] >= 0
