@@ -8,6 +8,7 @@ import importlib.metadata
 import inspect
 import pkgutil
 import re
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -99,6 +100,18 @@ def test_typed_and_versioned():
     assert importlib.metadata.version("graphdep") == graphdep.__version__
     entries = importlib.metadata.entry_points(group="console_scripts", name="graphdep")
     assert [entry.value for entry in entries] == ["graphdep.cli:app"]
+
+
+def test_what_is_imported_is_declared():
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    found = {n.partition(".")[0] for n in names} - sys.stdlib_module_names - {"graphdep"}
+    found = {{"sklearn": "scikit-learn"}.get(n, n).replace("_", "-") for n in found}
+    requirements = importlib.metadata.requires("graphdep") or []
+    declared = {re.match(r"[\w.-]+", r)[0].lower() for r in requirements if "extra == 'dev'" not in r}
+    assert not found - declared
 
 
 def test_whatever_is_no_code_is_shipped():
