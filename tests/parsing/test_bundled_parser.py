@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphdep.io import format_conllu, parse_conllu
+from graphdep.parsing import BundledParser, ParserUnavailableError
+from graphdep.parsing.bundled_parser import BUNDLED
+
+
+@pytest.fixture(scope="module")
+def parser():
+    return BundledParser(use_gpu=False)
+
+
+def test_the_files_are_small():
+    assert sum(file.stat().st_size for file in BUNDLED.iterdir()) <= 20_000_000
+
+
+def test_it_needs_no_network(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    (sentence,) = BundledParser(use_gpu=False).parse(["I want a room."])[0]
+    assert sentence.form == ["I", "want", "a", "room", "."]
+    assert sentence.head == [2, 0, 4, 2, 2]
+    assert sentence.deprel == ["nsubj", "root", "det", "obj", "punct"]
+
+
+def test_all_columns_are_kept(parser):
+    text = "He didn't  see the dogs.\nWhy not?"
+    first, second = parser.parse([text])[0]
+    assert first.form == ["He", "did", "n't", "see", "the", "dogs", "."]
+    assert first.lemma == ["he", "do", "not", "see", "the", "dog", "."]
+    assert first.upos == ["PRON", "AUX", "PART", "VERB", "DET", "NOUN", "PUNCT"]
+    assert first.xpos is not None
+    assert first.xpos[5] == "NNS"
+    assert first.feats is not None
+    assert "Number=Plur" in first.feats[5]
+    assert [(row[0], row[1]) for row in first.multiword] == [("2-3", "didn't")]
+    assert first.misc == ["_", "_", "_", "_", "_", "SpaceAfter=No", "_"]
+    assert first.comments == ["# text = He didn't see the dogs."]
+    assert second.text == "Why not?"
+    assert parse_conllu(format_conllu(first)) == [first]
+
+
+def test_space_after_on_multiword_tokens_and_at_sentence_ends(parser):
+    sentences = parser.parse(["I can't.Yes, you can."])[0]
+    rows = "\n".join(map(format_conllu, sentences))
+    assert re.search(r"2-3\tcan't\t.*SpaceAfter=No", rows)
+    assert " ".join(sentences[0].text.split()).startswith("I can't.")
+
+
+def test_given_words_are_kept_as_they_are(parser):
+    words = [
+        ["can't", "a b", " ", "\t", "ok\nso"],
+        ["\u200b"],
+        ["\ud800", "😀", "我"],
+        ["x" * 5000, "is", "long"],
+    ]
+    sentences = parser.parse_words(words)
+    assert [sentence.form for sentence in sentences] == words
+    assert all(sentence.multiword == [] for sentence in sentences)
+    assert sentences[3].lemma is not None
+    assert sentences[3].lemma[0] == "x" * 5000
+    assert parser.failures == 0
+
+
+def test_odd_texts_do_not_raise(parser):
+    texts = ["", " \t\n", "\u200b", "\ud800 hi", "\x00", "a\x1cb\u2028c", "." * 300, "<UNK>", "\ufeff"]
+    result = parser.parse(texts)
+    assert result[:2] == [[], []]
+    assert all(sentences for sentences in result[2:])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.text(max_size=40), max_size=4))
+def test_any_text_parses(parser, texts):
+    result = parser.parse(texts)
+    assert len(result) == len(texts)
+    for text, sentences in zip(texts, result):
+        assert bool(sentences) == bool(text.strip())
+        for sentence in sentences:
+            assert all(form.strip() for form in sentence.form)
+
+
+def test_one_by_one_is_the_same_as_together(parser):
+    texts = ["I want a room.", "The dog that I saw barked! Did it?", "No.", "It was bought by Mary's aunt."]
+    assert parser.parse(texts) == [parser.parse([text])[0] for text in texts]
+
+
+def test_longer_sentences_get_a_chain():
+    parser = BundledParser(max_words=3, use_gpu=False)
+    long, short = parser.parse_words([["a", "dog", "barks", "."], ["a", "dog", "barks"]])
+    assert long.head == [0, 1, 2, 3]
+    assert long.comments == ["# chain_tree = 4 words, more than max_words=3"]
+    assert short.head == [2, 3, 0]
+    assert parser.failures == 1
+    mixed = parser.parse(["A dog barks loudly. It barks."])[0]
+    assert [sentence.head for sentence in mixed] == [[0, 1, 2, 3, 4], [2, 0, 2]]
+    assert mixed[0].misc == ["_", "_", "_", "SpaceAfter=No", "_"]
+    assert parser.failures == 2
+
+
+def test_a_sentence_of_100_000_words_and_huge_words(parser):
+    before = parser.failures
+    (sentence,) = parser.parse_words([["dog"] * 100_000])
+    assert len(sentence) == 100_000
+    (sentence,) = parser.parse_words([["d" * 1_000_000, "barks"]])
+    assert len(sentence.form[0]) == 1_000_000
+    assert parser.failures == before + 1
+
+
+def test_a_long_token_keeps_its_characters(parser):
+    word = "我" * 6000
+    forms = [form for sentence in parser.parse([f"see {word} now"])[0] for form in sentence.form]
+    assert "".join(forms) == f"see{word}now"
+
+
+def test_the_fingerprint_names_what_changes_the_output(parser, tmp_path):
+    assert re.fullmatch(r"bundled/stanza-[\d.]+/[0-9a-f]{12}/max_words=200", parser.fingerprint)
+    assert BundledParser(max_words=50).fingerprint != parser.fingerprint
+    assert BundledParser(use_gpu=False, progress=False).fingerprint == parser.fingerprint
+    for file in BUNDLED.glob("*.pt"):
+        shutil.copy(file, tmp_path)
+    assert BundledParser(tmp_path).fingerprint == parser.fingerprint
+    with open(tmp_path / "en_ewt_mwt.pt", "ab") as file:
+        file.write(b"x")
+    assert BundledParser(tmp_path).fingerprint != parser.fingerprint
+    assert repr(BundledParser(max_words=50)) != repr(parser)
+
+
+def test_missing_and_broken_models_are_named(tmp_path):
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_tokenizer\.pt"):
+        BundledParser(tmp_path)
+    for file in BUNDLED.glob("*.pt"):
+        (tmp_path / file.name).write_bytes(b"no model")
+    with pytest.raises(ParserUnavailableError, match="do not load"):
+        BundledParser(tmp_path).parse(["hello"])
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match=r"'max_words' must be at least 1 \(got 0\)"):
+        BundledParser(max_words=0)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from graphdep import Sentence
+from graphdep.io import write_conllu
+from graphdep.parsing import (
+    BundledParser,
+    CachedParser,
+    ConlluParser,
+    CoreNLPParser,
+    StanzaParser,
+    resolve_parser,
+)
+
+
+def test_names(tmp_path):
+    path = tmp_path / "c:d.conllu"
+    write_conllu([Sentence.chain(["a"])], path)
+    assert isinstance(resolve_parser("bundled"), BundledParser)
+    assert isinstance(resolve_parser("corenlp", timeout=3), CoreNLPParser)
+    conllu = resolve_parser(f"conllu:{path}")
+    assert isinstance(conllu, ConlluParser)
+    assert conllu.path == path
+    for name, language in (("stanza", "en"), ("stanza:zh", "zh")):
+        stanza = resolve_parser(name)
+        assert isinstance(stanza, StanzaParser)
+        assert stanza.language == language
+
+
+def test_an_instance_is_itself_and_a_cache_goes_around(tmp_path):
+    parser = BundledParser()
+    assert resolve_parser(parser) is parser
+    cached = resolve_parser(parser, cache=tmp_path / "parses.sqlite")
+    assert isinstance(cached, CachedParser)
+    assert cached.parser is parser
+    with pytest.raises(ValueError, match=r"\['max_words'\] cannot be given"):
+        resolve_parser(parser, max_words=3)
+
+
+@pytest.mark.parametrize("name", ["nope", "", "bundle", "Bundled"])
+def test_an_unknown_name_lists_the_choices(name):
+    with pytest.raises(ValueError, match=f"unknown parser '{name}'; the choices are 'bundled', 'stanza'"):
+        resolve_parser(name)
+
+
+@pytest.mark.parametrize("name", ["bundled:x", "spacy", "spacy:", "conllu", "stanza:", "corenlp:x"])
+def test_a_name_of_the_wrong_form_lists_the_choices(name):
+    with pytest.raises(ValueError, match=f"parser '{name}' has a wrong form; the choices are"):
+        resolve_parser(name)
+
+
+def test_an_unknown_option_lists_the_known_ones():
+    with pytest.raises(
+        ValueError, match="'bundled' has no option 'gpu'; it has directory, max_words, use_gpu"
+    ):
+        resolve_parser("bundled", gpu=True)
+    with pytest.raises(ValueError, match="'stanza' has no option 'language'; it has directory, package"):
+        resolve_parser("stanza:zh", language="en")
