@@ -1,21 +1,44 @@
 """Transforms that build nodes, trees and edges; every paper is a short preset of them."""
 
+from graphdep.transforms.ancestor_edges import AncestorEdges
+from graphdep.transforms.chain_tree import ChainTree
 from graphdep.transforms.complete_edges import CompleteEdges
 from graphdep.transforms.dependency_edges import DependencyEdges
+from graphdep.transforms.depth_edges import DepthEdges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.nodes import Nodes
 from graphdep.transforms.presets import PRESETS, resolve
+from graphdep.transforms.random_tree import RandomTree
+from graphdep.transforms.relation_edges import RelationEdges
+from graphdep.transforms.relation_nodes import RelationNodes
+from graphdep.transforms.reversed_tree import ReversedTree
+from graphdep.transforms.rewired_edges import RewiredEdges
 from graphdep.transforms.root_edges import RootEdges
 from graphdep.transforms.self_loops import SelfLoops
+from graphdep.transforms.special_edges import SpecialEdges
+from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
 from graphdep.transforms.tree_path_types import TreePathTypes
 
 __all__ = [
+    # edges
+    "AncestorEdges",
     "CompleteEdges",
     "DependencyEdges",
+    "DepthEdges",
+    "RelationEdges",
+    "RewiredEdges",
     "RootEdges",
     "SelfLoops",
+    "SpecialEdges",
+    "TreeDistanceEdges",
     "TreePathTypes",
+    # nodes and trees, to put before the edges
+    "ChainTree",
+    "RandomTree",
+    "RelationNodes",
+    "ReversedTree",
+    # what they are made of
     "PRESETS",
     "EdgeConstructor",
     "EdgeSet",

@@ -46,4 +46,6 @@ def refuse_keys(data: Data, transform: object, keys: Iterable[str]) -> None:
     stale = [key for key in keys if key in data]
     if stale:
         name = type(transform).__name__
-        raise ValueError(f"{name} must come before the transform that wrote {', '.join(map(repr, stale))}")
+        raise ValueError(
+            f"{name} would leave {', '.join(map(repr, stale))} stale: put it before what wrote that"
+        )

@@ -71,3 +71,55 @@ def write_edges(data: Data, edges: EdgeSet, edge_type: Tensor | None = None) -> 
 def ends_of(nodes: Nodes, members: Tensor) -> Tensor:
     """Where rows that belong to the nodes ``members``, example by example, start and end."""
     return offsets(nodes.example[members].bincount(minlength=nodes.ptr.numel() - 1))
+
+
+def insert_nodes(
+    nodes: Nodes, example: Tensor, rank: Tensor, columns: dict[str, Tensor], index_key: str
+) -> Data:
+    """Returns a copy of the data with nodes added at the end of their examples.
+
+    Args:
+        nodes: The nodes there are.
+        example: The example of each new node: ``[new]``.
+        rank: Its place among the new nodes of that example: ``[new]``.
+        columns: Values of the new nodes, ``[new]`` each; those for keys that the data lacks are ignored.
+        index_key: The key to write the numbers of the new nodes to.
+    """
+    data, shift = nodes.data, offsets(example.bincount(minlength=nodes.ptr.numel() - 1))
+    ptr = nodes.ptr + shift
+    old = nodes.index + shift[nodes.example]
+    new = nodes.ptr[example + 1] + shift[example] + rank
+    table = {key: column for key, column in columns.items() if key in data} | {"governor_index": new}
+    rows = {}
+    for key, column in table.items():
+        values = old[nodes[key]] if "index" in key else nodes[key]
+        size = nodes.num_nodes + new.numel()
+        rows[key] = (
+            values.new_empty(size).index_copy(0, old, values).index_copy(0, new, column.to(values.dtype))
+        )
+    out = write(data, rows, ptr, ptr)
+    out = write(out, {index_key: new}, shift, ptr)
+    for key in sorted(data.keys()):
+        if "index" in key and key not in rows and not key.endswith(("_batch", "_ptr")):
+            out = write(out, {key: old[data[key]]}, _ends(nodes, key), ptr)
+    return _set_num_nodes(out, ptr)
+
+
+def _ends(nodes: Nodes, key: str) -> Tensor:
+    if hasattr(nodes.data, "_slice_dict"):
+        return nodes.data._slice_dict[key].to(nodes.ptr.device)
+    value = nodes.data[key]
+    return ends_of(nodes, value[0] if value.dim() > 1 else value)
+
+
+def _set_num_nodes(out: Data, ptr: Tensor) -> Data:
+    """Corrects the counts of nodes on ``out``, which is a copy already."""
+    if "batch" in out:
+        out["batch"] = torch.arange(ptr.numel() - 1, device=ptr.device).repeat_interleave(ptr.diff())
+    if "ptr" in out:
+        out["ptr"] = ptr
+    if "num_nodes" in out:
+        out.num_nodes = int(ptr[-1])
+    if hasattr(out, "_num_nodes"):
+        out._num_nodes = ptr.diff().tolist()
+    return out

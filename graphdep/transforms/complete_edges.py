@@ -40,7 +40,7 @@ class CompleteEdges(EdgeConstructor):
         self.node_types = node_type_names(node_types)
         self.materialize = bool(materialize)
 
-    def edges(self, nodes: Nodes) -> EdgeSet:
+    def build(self, nodes: Nodes) -> EdgeSet:
         number = nodes["utterance"] if self.scope == "utterance" else torch.zeros_like(nodes.index)
         if len(self.node_types) < len(NodeType):
             number = torch.where(nodes.is_type(self.node_types), number, -1)

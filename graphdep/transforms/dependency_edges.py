@@ -36,7 +36,7 @@ class DependencyEdges(EdgeConstructor):
         self.arcs = choice("arcs", arcs, ("basic", "all"))
         self.pieces = check_pieces(pieces)
 
-    def edges(self, nodes: Nodes) -> EdgeSet:
+    def build(self, nodes: Nodes) -> EdgeSet:
         governor, dependent = self._arcs(nodes)
         governor, dependent, _ = nodes.spread(governor, dependent, self.pieces)
         if self.towards == "governor":

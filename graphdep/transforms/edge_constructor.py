@@ -34,11 +34,11 @@ class EdgeConstructor(BaseTransform):
     """
 
     @abstractmethod
-    def edges(self, nodes: Nodes) -> EdgeSet:
+    def build(self, nodes: Nodes) -> EdgeSet:
         """The set of edges between ``nodes``."""
 
     def forward(self, data: Data) -> Data:
-        return write_edges(data, self.edges(Nodes(data)))
+        return write_edges(data, self.build(Nodes(data)))
 
     def __or__(self, other: EdgeConstructor) -> EdgeConstructor:
         return _combine(self, "|", other)
@@ -66,8 +66,8 @@ class _Combined(EdgeConstructor):
     def __init__(self, left: EdgeConstructor, symbol: str, right: EdgeConstructor) -> None:
         self.left, self.symbol, self.right = left, symbol, right
 
-    def edges(self, nodes: Nodes) -> EdgeSet:
-        return _OPERATORS[self.symbol](self.left.edges(nodes), self.right.edges(nodes))
+    def build(self, nodes: Nodes) -> EdgeSet:
+        return _OPERATORS[self.symbol](self.left.build(nodes), self.right.build(nodes))
 
     def __repr__(self) -> str:
         return f"({self.left!r} {self.symbol} {self.right!r})"

@@ -7,10 +7,16 @@ from collections.abc import Callable
 
 from torch_geometric.transforms import BaseTransform, Compose
 
+from graphdep.transforms.ancestor_edges import AncestorEdges
 from graphdep.transforms.complete_edges import CompleteEdges
 from graphdep.transforms.dependency_edges import DependencyEdges
+from graphdep.transforms.depth_edges import DepthEdges
+from graphdep.transforms.relation_edges import RelationEdges
+from graphdep.transforms.relation_nodes import RelationNodes
 from graphdep.transforms.root_edges import RootEdges
 from graphdep.transforms.self_loops import SelfLoops
+from graphdep.transforms.special_edges import SpecialEdges
+from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
 from graphdep.transforms.tree_path_types import TreePathTypes
 
 
@@ -29,6 +35,58 @@ def dra(*, root_scope: str = "utterance", pieces: str = "all") -> BaseTransform:
     return DependencyEdges("governor", pieces=pieces) | RootEdges(root_scope) | SelfLoops(pieces=pieces)
 
 
+def sia(*, max_sum: int = 4, pieces: str = "all") -> BaseTransform:
+    """Ancestors in the utterance or small depths in the example, self, special nodes with the example.
+
+    The paper does not say which ``max_sum`` it takes.
+    """
+    intra, inter = AncestorEdges(pieces=pieces), DepthEdges(max_sum, pieces=pieces)
+    return intra | inter | SelfLoops(pieces=pieces) | SpecialEdges()
+
+
+def sia_intra(*, pieces: str = "all") -> BaseTransform:
+    """SIA without the pairs of small depth: ancestors in the utterance, special nodes with the example."""
+    return AncestorEdges(pieces=pieces) | SelfLoops(pieces=pieces) | SpecialEdges()
+
+
+def sia_inter(*, max_sum: int = 4, pieces: str = "all") -> BaseTransform:
+    """SIA without ancestors: small depths in the example, special nodes with the example."""
+    return DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces) | SpecialEdges()
+
+
+def dam(
+    *,
+    direction: str = "both",
+    pieces: str = "first",
+    overview: tuple[str, ...] = ("CLS",),
+    position: str = "sequence",
+) -> BaseTransform:
+    """A node per arc; words and special nodes of the example complete, words with their relation nodes.
+
+    Nodes of the types ``overview`` see and are seen by all relation nodes of the example. Where ROOT stands
+    for the sentence, ``overview=("CLS", "ROOT")`` gives it the view that the paper gives [CLS].
+    """
+    words = CompleteEdges("example", node_types=("ROOT", "WORD", "CLS", "SEP", "EOU"))
+    view = SpecialEdges(overview, others=("RELATION",))
+    return Compose([RelationNodes(position), words | RelationEdges(direction, pieces=pieces) | view])
+
+
+def lisa(*, pieces: str = "all") -> BaseTransform:
+    """Each word attends to its governor in the utterance, a node without one to itself; for one head."""
+    return DependencyEdges("dependent", pieces=pieces) | SelfLoops("tops", pieces=pieces)
+
+
+def gate(*, max_distance: int = 1, pieces: str = "all") -> BaseTransform:
+    """Words of the utterance at most ``max_distance`` arcs apart."""
+    return TreeDistanceEdges(max_distance, pieces=pieces)
+
+
+def g2g(*, scope: str = "example", self_type: bool = False, pieces: str = "all") -> BaseTransform:
+    """Complete graph over the example, arcs typed by their label in both directions."""
+    types = TreePathTypes(1, self_type=self_type, pieces=pieces)
+    return Compose([CompleteEdges(scope), types])
+
+
 def dt(
     *, max_distance: int = 2, scope: str = "utterance", self_type: bool = True, pieces: str = "all"
 ) -> BaseTransform:
@@ -41,7 +99,14 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "transformer": transformer,
     "transformer-utterance": transformer_utterance,
     "dra": dra,
+    "sia": sia,
+    "sia-intra": sia_intra,
+    "sia-inter": sia_inter,
+    "dam": dam,
     "dt": dt,
+    "lisa": lisa,
+    "gate": gate,
+    "g2g": g2g,
 }
 
 
@@ -68,7 +133,6 @@ def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTran
     options = inspect.signature(preset).parameters
     unknown = sorted(kwargs.keys() - options.keys())
     if unknown:
-        raise ValueError(
-            f"preset {name_or_instance!r} has no option {unknown}; it takes {', '.join(options)}"
-        )
+        names = ", ".join(map(repr, unknown))
+        raise ValueError(f"preset {name_or_instance!r} has no option {names}; it takes {', '.join(options)}")
     return preset(**kwargs)

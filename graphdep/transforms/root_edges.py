@@ -25,7 +25,7 @@ class RootEdges(EdgeConstructor):
     def __init__(self, scope: str = "utterance") -> None:
         self.scope = choice("scope", scope, ("utterance", "example"))
 
-    def edges(self, nodes: Nodes) -> EdgeSet:
+    def build(self, nodes: Nodes) -> EdgeSet:
         group = nodes.block if self.scope == "utterance" else nodes.example
         roots = nodes.is_type(("ROOT",)).nonzero().view(-1)
         order = group.argsort(stable=True)

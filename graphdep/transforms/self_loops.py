@@ -28,7 +28,7 @@ class SelfLoops(EdgeConstructor):
         self.only = choice("only", only, ("all", "tops"))
         self.pieces = check_pieces(pieces)
 
-    def edges(self, nodes: Nodes) -> EdgeSet:
+    def build(self, nodes: Nodes) -> EdgeSet:
         loops = nodes.index
         if self.pieces == "all":
             loops = loops[nodes.first == loops]

@@ -1,0 +1,22 @@
+"""The mirrored tree: the right shape over the wrong words."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from graphdep.transforms.tree_transform import TreeTransform, WordTable
+
+
+class ReversedTree(TreeTransform):
+    r"""Replaces the parse by its mirror image: word k of an utterance of n words takes the place of word
+    n - 1 - k in the tree, with that word's relation.
+
+    Depths, numbers of dependents, arc lengths and relations occur as often as before, and applying it twice
+    gives the parse back, but the words sit in wrong places. (Reversing the **arcs** would leave no tree:
+    a word has one governor but any number of dependents. For the same tree read in the other direction use
+    ``DependencyEdges("dependent")`` for ``DependencyEdges("governor")``.)
+    """
+
+    def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
+        mirror = 2 * words.start + words.size - 1 - words.row
+        return mirror[words.governor[mirror]], words.deprel[mirror]

@@ -1,0 +1,110 @@
+"""Edges with a share of errors: simulated parsing errors."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from graphdep.transforms._hash import example_hash, mix, permute, unsigned
+from graphdep.transforms._options import choice, count
+from graphdep.transforms._ranges import expand_ranges, offsets
+from graphdep.transforms.edge_constructor import EdgeConstructor
+from graphdep.transforms.edge_set import EdgeSet
+from graphdep.transforms.nodes import Nodes
+
+
+class RewiredEdges(EdgeConstructor):
+    r"""A share of the right pairs masked and as many wrong ones let through: the parsing errors of appendix C
+    of "Dependency Relation Attention".
+
+    Of the R pairs of an example, round(p R) are taken out and as many pairs that are not in the set put in
+    (fewer where the scope has not that many). Self loops are neither counted, masked nor added. Which pairs
+    depends on the seed and on what the example holds, not on its place in a batch nor on the time.
+
+    Args:
+        edges: The right edges.
+        p: Share of the pairs that are wrong, from 0 to 1.
+        seed: A whole number >= 0. (default: :obj:`0`)
+        scope: Wrong pairs are drawn within each ``"utterance"`` or in the whole ``"example"``.
+            (default: ``"utterance"``)
+
+    Raises:
+        ValueError: If an argument is none of those.
+    """
+
+    def __init__(self, edges: EdgeConstructor, p: float, seed: int = 0, *, scope: str = "utterance") -> None:
+        if not isinstance(edges, EdgeConstructor):
+            raise ValueError(f"'edges' must be an edge constructor (got {edges!r})")
+        if not 0 <= p <= 1:
+            raise ValueError(f"'p' must be from 0 to 1 (got {p!r})")
+        self.edges = edges
+        self.p = float(p)
+        self.seed = count("seed", seed)
+        self.scope = choice("scope", scope, ("utterance", "example"))
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        source, target = self.edges.build(nodes).materialize().edge_index
+        loop = source == target
+        loops, source, target = source[loop], source[~loop], target[~loop]
+        chance = example_hash(nodes, self.seed)
+        example = nodes.example[target]
+        size = example.bincount(minlength=chance.numel())
+        errors = (self.p * size.double()).round().long()
+        kept = _rank(nodes, chance, source, target, offsets(size)) >= errors[example]
+        wrong_source, wrong_target = self._wrong(nodes, chance, source, target, errors)
+        source = torch.cat([loops, source[kept], wrong_source])
+        return EdgeSet.of(nodes, source, torch.cat([loops, target[kept], wrong_target]))
+
+    def _wrong(
+        self, nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, errors: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Pairs that are not in the set: picked by their rank among all those, which are never listed."""
+        pairs = _PairNumbers(nodes, nodes.block if self.scope == "utterance" else nodes.example)
+        inside = pairs.group[source] == pairs.group[target]
+        source, target = torch.cat([source[inside], nodes.index]), torch.cat([target[inside], nodes.index])
+        taken = pairs.number(source, target).sort().values
+        used = nodes.example[target].bincount(minlength=chance.numel())
+        free = pairs.per_example - used
+        example, rank = expand_ranges(torch.zeros_like(free), errors.minimum(free))
+        rank = permute(rank, free[example], mix(chance)[example])
+        rank = rank + offsets(free)[example]
+        # Before taken[k] there are taken[k] - k free numbers.
+        before = torch.searchsorted(
+            taken - torch.arange(taken.numel(), device=taken.device), rank, right=True
+        )
+        return pairs.pair(rank + before)
+
+
+class _PairNumbers:
+    """Numbers all pairs of nodes of one group, group after group, target by target."""
+
+    def __init__(self, nodes: Nodes, group: Tensor) -> None:
+        self.group = group
+        self.size = group.bincount()
+        self.order = group.argsort(stable=True)
+        self.start = offsets(self.size)
+        self.place = torch.empty_like(self.order).index_copy(0, self.order, nodes.index) - self.start[group]
+        self.base = offsets(self.size * self.size)
+        totals = torch.zeros_like(nodes.ptr[:-1])
+        self.per_example = totals.index_add(0, nodes.example, self.size[group])
+
+    def number(self, source: Tensor, target: Tensor) -> Tensor:
+        group = self.group[target]
+        return self.base[group] + self.place[target] * self.size[group] + self.place[source]
+
+    def pair(self, number: Tensor) -> tuple[Tensor, Tensor]:
+        group = torch.searchsorted(self.base, number, right=True) - 1
+        within, size = number - self.base[group], self.size[group]
+        target = within.div(size, rounding_mode="floor")
+        start = self.start[group]
+        return self.order[start + within - target * size], self.order[start + target]
+
+
+def _rank(nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, start: Tensor) -> Tensor:
+    """The place of each pair among those of its example in random order."""
+    example = nodes.example[target]
+    number = mix(mix(nodes.local[target]) ^ nodes.local[source])
+    order = unsigned(mix(chance[example] ^ number)).argsort(stable=True)
+    order = order[example[order].argsort(stable=True)]
+    place = torch.arange(order.numel(), device=order.device)
+    return torch.empty_like(order).index_copy(0, order, place - start[example[order]])

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import copy
+import random
+
+import pytest
+import torch
+import torch_geometric.transforms as T
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+
+import graphdep.transforms
+from graphdep import RelationVocab, Sentence, to_data
+from graphdep.testing import assert_batch_law, assert_same_data, random_data, random_sentence
+from graphdep.testing.law import assert_same_batch
+from graphdep.transforms import (
+    PRESETS,
+    AncestorEdges,
+    ChainTree,
+    CompleteEdges,
+    DependencyEdges,
+    DepthEdges,
+    EdgeConstructor,
+    RandomTree,
+    RelationEdges,
+    RelationNodes,
+    ReversedTree,
+    RewiredEdges,
+    RootEdges,
+    SelfLoops,
+    SpecialEdges,
+    TreeDistanceEdges,
+    TreePathTypes,
+    resolve,
+)
+
+SETTINGS = [
+    *(DependencyEdges(t) for t in ("governor", "dependent", "both")),
+    *(
+        DependencyEdges(arcs=a, pieces=p)
+        for a in ("basic", "all")
+        for p in ("all", "first")
+        if a + p != "basicall"
+    ),
+    *(RootEdges(s) for s in ("utterance", "example")),
+    *(SelfLoops(o, pieces=p) for o in ("all", "tops") for p in ("all", "first")),
+    *(AncestorEdges(pieces=p) for p in ("all", "first")),
+    *(DepthEdges(m, pieces=p) for m in (3, 4) for p in ("all", "first")),
+    *(SpecialEdges(n, others=o) for n in ("CLS", "SEP") for o in ("WORD", "CLS")),
+    *(CompleteEdges(s, materialize=m) for s in ("utterance", "example") for m in (True, False)),
+    CompleteEdges(node_types=["WORD"]),
+    *(TreeDistanceEdges(d, pieces=p) for d in (1, 2) for p in ("all", "first")),
+    *(RelationEdges(d, pieces=p) for d in ("both", "to_word", "to_relation") for p in ("all", "first")),
+    *(
+        TreePathTypes(d, self_type=s, pieces=p)
+        for d in (1, 2)
+        for s in (True, False)
+        for p in ("all", "first")
+    ),
+    *(RewiredEdges(e, p, s) for e in (SelfLoops(), RootEdges()) for p in (0.1, 0.2) for s in (0, 1)),
+    RewiredEdges(SelfLoops(), 0.1, scope="example"),
+    *(RelationNodes(p) for p in ("sequence", "dependent", "zero")),
+    *(RandomTree(s) for s in (0, 1)),
+    ChainTree(),
+    ReversedTree(),
+    SelfLoops() | RootEdges(),
+    SelfLoops() & RootEdges(),
+    SelfLoops() - RootEdges(),
+    RootEdges() - SelfLoops(),
+    (SelfLoops() | RootEdges()) - DependencyEdges(),
+    SelfLoops() | (RootEdges() - DependencyEdges()),
+]
+
+
+def test_two_settings_never_print_alike():
+    printed = [repr(setting) for setting in SETTINGS]
+    assert len(set(printed)) == len(printed)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
+def test_prints_as_its_constructor(setting):
+    again = eval(repr(setting), vars(graphdep.transforms).copy())
+    assert repr(again) == repr(setting)
+    assert type(again) is type(setting)
+
+
+def test_every_transform_is_among_the_settings():
+    public = [vars(graphdep.transforms)[name] for name in graphdep.transforms.__all__]
+    classes = {item for item in public if isinstance(item, type) and issubclass(item, T.BaseTransform)}
+    assert classes - {EdgeConstructor} <= {type(setting) for setting in SETTINGS}
+
+
+def prepared(setting, data):
+    if isinstance(setting, TreePathTypes):
+        return SelfLoops()(data)
+    return RelationNodes()(data) if isinstance(setting, RelationEdges) else data
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
+def test_law(setting):
+    rng, flags = random.Random(0), {"pieces": True, "special": True, "empty": True}
+    parsed = [[random_sentence(rng, words) for words in size] for size in ([3, 5], [1], [8, 2, 4])]
+    datas = [random_data(rng, sentences, root=bool(k % 2), **flags) for k, sentences in enumerate(parsed)]
+    assert_batch_law(setting, [prepared(setting, data) for data in datas])
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
+def test_one_node_alone_and_in_batches_of_one(setting):
+    for root, sentence in ((False, ["x"]), (True, ["x"])):
+        data = prepared(setting, to_data([Sentence.chain(sentence)], root=root))
+        assert_batch_law(setting, [data])
+        assert_batch_law(setting, [data, data])
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
+def test_forward_itself_leaves_its_input_alone(setting, example):
+    batch = Batch.from_data_list([prepared(setting, to_data([example])) for _ in range(2)])
+    before = copy.deepcopy(batch)
+    setting.forward(batch)
+    assert_same_batch(batch, before)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
+def test_all_tensors_are_made_on_the_device_of_the_data(setting, example, monkeypatch):
+    """With another default device, a tensor made without saying where would not fit the others."""
+    inverse = RelationVocab.inverse
+
+    def on_cpu(relation):
+        with torch.device("cpu"):
+            return inverse(relation)
+
+    batch = Batch.from_data_list([prepared(setting, to_data([example, example])) for _ in range(2)])
+    expected = setting(batch)
+    monkeypatch.setattr(RelationVocab, "inverse", on_cpu)
+    with torch.device("meta"):
+        got = setting(batch)
+    assert_same_batch(got, expected)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("setting", SETTINGS, ids=repr)
+def test_cuda(setting, example):
+    batch = Batch.from_data_list([prepared(setting, to_data([example, example])) for _ in range(2)])
+    got = setting(batch.to("cuda"))
+    assert got.governor_index.is_cuda
+    assert_same_batch(got.cpu(), setting(batch.cpu()))
+    for left, right in zip(setting(batch.to("cuda")).to_data_list(), setting(batch.cpu()).to_data_list()):
+        assert_same_data(left.cpu(), right)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_data_loader(workers, example):
+    transform = resolve("dt") if workers else resolve("dam")
+    datas = [to_data([Sentence.chain(example.form[:k])]) for k in range(1, 6)]
+    loader = DataLoader([transform(data) for data in datas], batch_size=3, num_workers=workers)
+    after = DataLoader(datas, batch_size=3, num_workers=workers)
+    for left, right in zip(after, loader, strict=True):
+        assert_same_batch(transform(left), right)
+        for a, b in zip(transform(left).to_data_list(), right.to_data_list(), strict=True):
+            assert_same_data(a, b)
+
+
+def test_batches_made_by_hand(example):
+    """Without the dictionaries of ``from_data_list`` the graph is still right."""
+    batch = Batch.from_data_list([to_data([example])] * 2)
+    by_hand = Data(**{key: batch[key] for key in sorted(batch.keys()) if key not in ("ptr", "num_nodes")})
+    for preset in PRESETS:
+        transform = resolve(preset)
+        got, expected = transform(by_hand), transform(batch)
+        assert torch.equal(got.edge_index, expected.edge_index)
+        assert torch.equal(got.batch, expected.batch)
+
+
+def test_compose_and_pre_transform(example):
+    transform = T.Compose([RandomTree(3), DependencyEdges() | SelfLoops()])
+    assert "RandomTree(seed=3)" in repr(transform)
+    assert transform(to_data([example])).num_edges == 9 + 10
+
+
+def test_joins_only_constructors():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        SelfLoops() | "dra"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        SelfLoops() - TreePathTypes()
+
+
+def test_missing_keys_are_named():
+    data = Data(node_type=torch.ones(2, dtype=torch.long), num_nodes=2)
+    with pytest.raises(ValueError, match=r"the data has no 'word' \(it has node_type, num_nodes\)"):
+        SelfLoops()(data)
+
+
+def test_own_constructor(example):
+    class EveryThird(EdgeConstructor):
+        def build(self, nodes):
+            third = nodes.index[nodes.local % 3 == 0]
+            return graphdep.transforms.EdgeSet.of(nodes, third, third)
+
+    edges = SelfLoops() - EveryThird()
+    assert edges(to_data([example])).edge_index[0].tolist() == [1, 2, 4, 5, 7, 8]

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import operator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep.testing import assert_batch_law
+from graphdep.testing.slow_tree import SlowTree, attended
+from graphdep.testing.strategies import example_lists, examples
+from graphdep.transforms import (
+    AncestorEdges,
+    CompleteEdges,
+    DependencyEdges,
+    EdgeConstructor,
+    RootEdges,
+    SelfLoops,
+    SpecialEdges,
+)
+from graphdep.transforms.edge_set import EdgeSet
+
+atoms = st.sampled_from(
+    [
+        CompleteEdges("utterance"),
+        CompleteEdges("example"),
+        CompleteEdges("example", node_types=["WORD", "CLS"]),
+        CompleteEdges("utterance", node_types=["ROOT", "EOU", "WORD"]),
+        CompleteEdges("example", materialize=True),
+        DependencyEdges(),
+        AncestorEdges(),
+        RootEdges("example"),
+        SelfLoops(),
+        SpecialEdges(),
+    ]
+)
+OPERATORS = {"|": operator.or_, "&": operator.and_, "-": operator.sub}
+expressions = st.recursive(atoms, lambda e: st.tuples(e, st.sampled_from("|&-"), e), max_leaves=4)
+
+
+def as_edges(expression):
+    if isinstance(expression, EdgeConstructor):
+        return expression
+    left, symbol, right = expression
+    return OPERATORS[symbol](as_edges(left), as_edges(right))
+
+
+def as_set(expression, data):
+    if isinstance(expression, EdgeConstructor):
+        return set(attended(expression(data)))
+    left, symbol, right = expression
+    return OPERATORS[symbol](as_set(left, data), as_set(right, data))
+
+
+def has_clique(expression):
+    """Whether a set keeps a clique depends on how it is made, not on the data."""
+    if isinstance(expression, EdgeConstructor):
+        return isinstance(expression, CompleteEdges) and not expression.materialize
+    left, symbol, right = expression
+    return {"|": has_clique(left) or has_clique(right), "&": has_clique(left) and has_clique(right)}.get(
+        symbol, False
+    )
+
+
+@given(examples(special=True), expressions)
+def test_against_python_sets(data, expression):
+    got = as_edges(expression)(data)
+    assert set(attended(got)) == as_set(expression, data)
+    assert ("clique" in got) == has_clique(expression)
+    if "clique" in got:
+        source, target = got.clique[got.edge_index]
+        assert not bool(((source == target) & (source >= 0)).any()), "a pair of a clique is written out too"
+
+
+@given(example_lists(max_size=3), expressions)
+def test_law(datas, expression):
+    assert_batch_law(as_edges(expression), datas)
+
+
+@given(examples())
+def test_nested_cliques_stay_implicit(data):
+    utterance, example = CompleteEdges("utterance"), CompleteEdges("example")
+    for edges in (utterance | example, example | utterance, utterance & example):
+        assert edges(data).num_edges == 0
+    assert (utterance | DependencyEdges("both"))(data).num_edges == 0
+    assert SlowTree(data).size == (example & utterance)(data).clique.numel()
+
+
+def test_operators_are_those_of_sets():
+    assert all(hasattr(EdgeSet, f"__{name}__") for name in ("or", "and", "sub"))

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+import torch
+import torch_geometric.transforms as T
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.utils import to_dense_adj
+
+from graphdep import NodeType, RelationVocab, Sentence, to_data
+from graphdep.testing import assert_batch_law, random_data
+from graphdep.testing.slow_tree import SlowTree, attended
+from graphdep.testing.strategies import example_lists, examples
+from graphdep.transforms import PRESETS, RandomTree, SelfLoops, resolve
+
+OPTIONS = {
+    "transformer": {"scope": "utterance", "materialize": True},
+    "transformer-utterance": {"materialize": True},
+    "dra": {"root_scope": "example", "pieces": "first"},
+    "sia": {"max_sum": 6, "pieces": "first"},
+    "sia-intra": {"pieces": "first"},
+    "sia-inter": {"max_sum": 2, "pieces": "first"},
+    "dam": {"direction": "to_word", "pieces": "all", "overview": ("CLS", "ROOT"), "position": "zero"},
+    "dt": {"max_distance": 4, "scope": "example", "self_type": False, "pieces": "first"},
+    "lisa": {"pieces": "first"},
+    "gate": {"max_distance": 3, "pieces": "first"},
+    "g2g": {"scope": "utterance", "self_type": True, "pieces": "first"},
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@settings(max_examples=25)
+@given(datas=example_lists(max_size=3))
+def test_law(name, datas):
+    assert_batch_law(resolve(name), datas)
+    assert_batch_law(resolve(name, **OPTIONS[name]), datas)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_option_shows(name):
+    printed = {repr(resolve(name))} | {
+        repr(resolve(name, **{key: value})) for key, value in OPTIONS[name].items()
+    }
+    assert len(printed) == 1 + len(OPTIONS[name])
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_states_its_scope(name):
+    assert "utterance" in PRESETS[name].__doc__ or "example" in PRESETS[name].__doc__
+
+
+def test_dra_equation_2(example):
+    """The mask that the triples of section 3.1 give."""
+    data = resolve("dra")(to_data([example]))
+    mask = to_dense_adj(data.edge_index)[0].T.bool()
+    arcs = {(3, 1), (3, 2), (0, 3), (5, 4), (3, 5), (8, 6), (8, 7), (5, 8), (3, 9)}
+    for u, v in product(range(10), repeat=2):
+        assert mask[u, v] == (u == 0 or u == v or (u, v) in arcs), (u, v)
+
+
+def test_dra_with_one_root_for_the_dialogue(example):
+    data = to_data([example, example])
+    got = attended(resolve("dra", root_scope="example")(data))
+    assert {s for s, t in got if t == 0} == set(range(20))
+    assert {s for s, t in attended(resolve("dra")(data)) if t == 0} == set(range(10))
+
+
+@given(examples(), st.integers(0, 7))
+def test_sia_equations_3_and_4(data, max_sum):
+    slow = SlowTree(data)
+    special = {NodeType.CLS, NodeType.SEP, NodeType.EOU}
+
+    def intra(s, t):
+        return slow.first[s] in slow.upwards(slow.first[t]) or slow.first[s] == slow.first[t]
+
+    def inter(s, t):
+        return min(slow.depth[s], slow.depth[t]) >= 0 and slow.depth[s] + slow.depth[t] <= max_sum
+
+    def either(s, t):
+        return slow.kind[s] in special or slow.kind[t] in special
+
+    loop = {(i, i) for i in range(slow.size)}
+    both = slow.pairs(lambda s, t: intra(s, t) or inter(s, t) or either(s, t))
+    assert set(attended(resolve("sia", max_sum=max_sum)(data))) == both
+    assert set(attended(resolve("sia-intra")(data))) == slow.pairs(lambda s, t: intra(s, t) or either(s, t))
+    got = set(attended(resolve("sia-inter", max_sum=max_sum)(data)))
+    same = slow.pairs(lambda s, t: slow.first[s] == slow.first[t])
+    assert got == slow.pairs(lambda s, t: inter(s, t) or either(s, t)) | same | loop
+
+
+def test_sia_contract(example):
+    data = resolve("sia", max_sum=4)(to_data([example, example], root=False))
+    assert data.num_nodes == 18
+    got = attended(data)
+    assert (2, 11) in got  # "like" of one utterance and of the other
+    assert (5, 14) not in got  # "a" and "a": too deep
+
+
+@pytest.mark.parametrize("direction", ["both", "to_word"])
+@given(data=examples(special=True, root=False))
+def test_dam_equation_1(direction, data):
+    """Entry by entry: a_ij says whether i attends to j; [CLS] is node 0."""
+    data = resolve("dam", direction=direction)(data)
+    slow = SlowTree(data)
+    relation = [kind == NodeType.RELATION for kind in slow.kind]
+    connected = set()
+    for node, arc in zip(data.arc_node_index.tolist(), data.arc_index.t().tolist()):
+        connected |= {(word, node) for word in arc}
+    attends = {(t, s) for s, t in attended(data)}
+    for i, j in product(range(slow.size), repeat=2):
+        a = i == 0 or j == 0
+        a |= not relation[i] and not relation[j]
+        a |= not relation[i] and relation[j] and (i, j) in connected
+        a |= direction == "both" and relation[i] and (j, i) in connected
+        a |= relation[i] and i == j
+        assert a == ((i, j) in attends), (i, j)
+
+
+def test_dam_of_words_alone(example):
+    data = resolve("dam")(to_data([example]))
+    assert data.num_nodes == 19
+    got = attended(data)
+    assert all((i, j) in got for i, j in product(range(10), repeat=2))
+    assert (12, 0) in got  # the relation "root" and ROOT, which is its governor
+    assert (10, 0) not in got
+    overview = attended(resolve("dam", overview=("CLS", "ROOT"))(to_data([example])))
+    assert all((i, 0) in overview and (0, i) in overview for i in range(19))
+
+
+def test_dam_reads_enhanced_arcs():
+    deps = [[("2", "nsubj"), ("3", "nsubj:xsubj")], [("0", "root")], [("2", "xcomp")]]
+    s = Sentence(["a", "b", "c"], [2, 0, 2], ["nsubj", "root", "xcomp"], deps=deps)
+    assert resolve("dam")(to_data([s], arcs="enhanced")).num_nodes == 4 + 4
+    assert resolve("dam")(to_data([s])).num_nodes == 4 + 3
+
+
+@given(examples())
+def test_dt_is_complete_within_utterances(data):
+    slow = SlowTree(data)
+    got = attended(resolve("dt")(data))
+    assert set(got) == slow.pairs(lambda s, t: slow.utterance[s] == slow.utterance[t])
+    assert set(attended(resolve("transformer-utterance")(data))) == set(got)
+
+
+@given(examples())
+def test_g2g_types_arcs_both_ways(data):
+    slow, got = SlowTree(data), attended(resolve("g2g")(data))
+    assert set(got) == slow.pairs(lambda s, t: True)
+    arcs = {}
+    for governor, dependent in slow.tree.edges:
+        label = data.deprel[dependent]
+        arcs[governor, dependent] = int(label)
+        arcs[dependent, governor] = int(RelationVocab.inverse(label))
+    first = {
+        (slow.first[s], slow.first[t]): kind for (s, t), kind in got.items() if kind != RelationVocab.NONE
+    }
+    assert first == arcs
+
+
+@given(examples())
+def test_lisa_attends_to_the_governor_alone(data):
+    slow = SlowTree(data)
+    expected = slow.pairs(lambda s, t: slow.first[s] == slow.first[int(data.governor_index[t])])
+    assert set(attended(resolve("lisa")(data))) == expected
+
+
+def test_gate_distances(example):
+    got = attended(resolve("gate", max_distance=1)(to_data([example], root=False)))
+    assert {s for s, t in got if t == 7} == {7, 5, 6, 4}  # room: itself, its dependents, its governor
+
+
+def test_instances_pass_through():
+    edges = SelfLoops()
+    assert resolve(edges) is edges
+    assert isinstance(resolve(T.Compose([RandomTree(), edges])), T.Compose)
+    with pytest.raises(ValueError, match="cannot be given with an instance"):
+        resolve(edges, pieces="first")
+
+
+def test_unknown_names_and_options_list_the_choices():
+    with pytest.raises(
+        ValueError, match=r"no preset 'drra'; choose one of transformer, .*dam, dt, lisa, gate, g2g"
+    ):
+        resolve("drra")
+    with pytest.raises(ValueError, match=r"preset 'sia' has no option 'sum'; it takes max_sum, pieces"):
+        resolve("sia", sum=3)
+    with pytest.raises(ValueError, match="'max_sum' must be a whole number"):
+        resolve("sia", max_sum=-1)
+    with pytest.raises(ValueError, match="no preset 3"):
+        resolve(3)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_examples_never_touch(name):
+    rng = random.Random(0)
+    datas = [random_data(rng, [Sentence.chain(["a"] * 3)] * 2, special=True, pieces=True) for _ in range(3)]
+    batch = assert_batch_law(resolve(name), datas)
+    assert torch.equal(batch.batch[batch.edge_index[0]], batch.batch[batch.edge_index[1]])

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep import to_data
+from graphdep.testing import assert_batch_law
+from graphdep.testing.slow_tree import SlowTree, attended
+from graphdep.testing.strategies import example_lists, examples
+from graphdep.transforms import RelationEdges, RelationNodes
+
+directions = st.sampled_from(["both", "to_relation", "to_word"])
+pieces = st.sampled_from(["all", "first"])
+
+
+@given(examples(), directions, pieces)
+def test_against_loop(data, direction, pieces):
+    data = RelationNodes()(data)
+    slow = SlowTree(data)
+    words = {(node, node) for node in data.arc_node_index.tolist()}
+    for node, arc in zip(data.arc_node_index.tolist(), data.arc_index.t().tolist()):
+        for word in arc:
+            words |= {(word, node)} if direction != "to_word" else set()
+            words |= {(node, word)} if direction != "to_relation" else set()
+    assert set(attended(RelationEdges(direction, pieces=pieces)(data))) == slow.spread(words, pieces)
+
+
+@given(example_lists(), directions, pieces)
+def test_law(datas, direction, pieces):
+    edges = RelationEdges(direction, pieces=pieces)
+    assert_batch_law(lambda data: edges(RelationNodes()(data)), datas)
+    assert_batch_law(edges, [RelationNodes()(data) for data in datas])
+
+
+def test_needs_relation_nodes(example):
+    with pytest.raises(ValueError, match=r"put RelationNodes\(\) before it"):
+        RelationEdges()(to_data([example]))
+    with pytest.raises(ValueError, match="'direction' must be one of"):
+        RelationEdges("up")

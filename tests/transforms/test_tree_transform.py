@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep import NodeType, RelationVocab, Sentence, to_data
+from graphdep.testing import assert_batch_law, assert_same_data, random_data
+from graphdep.testing.slow_tree import SlowTree
+from graphdep.testing.strategies import example_lists, examples, sentences
+from graphdep.transforms import ChainTree, RandomTree, RelationNodes, ReversedTree, SelfLoops
+
+transforms = st.sampled_from([ChainTree(), ReversedTree(), RandomTree(0), RandomTree(7)])
+
+
+def parse_of(data, utterance, relations):
+    """Reads a sentence back from the node table."""
+    slow = SlowTree(data)
+    words = [i for i in sorted(slow.tree) if slow.utterance[i] == utterance and data.word[i] >= 0]
+    place = {node: k for k, node in enumerate(words, start=1)}
+    head = [place.get(int(data.governor_index[i]), 0) if data.governor_index[i] != i else 0 for i in words]
+    deprel = [relations.label(int(data.deprel[i])) for i in words]
+    return Sentence(["x"] * len(words), head, deprel, multiroot=True)
+
+
+@given(st.lists(sentences(multiroot=True), min_size=1, max_size=3), st.booleans(), transforms)
+def test_the_node_table_is_that_of_a_sentence_with_the_new_tree(parsed, root, transform):
+    relations = RelationVocab()
+    got = transform(to_data(parsed, root=root))
+    again = to_data([parse_of(got, u, relations) for u in range(len(parsed))], root=root)
+    assert_same_data(got, again)
+
+
+@given(examples(), transforms)
+def test_pieces_and_other_nodes(data, transform):
+    got, old = transform(data), SlowTree(data)
+    new = SlowTree(got)
+    assert new.first == old.first
+    assert set(new.tree) == set(old.tree)
+    for node in range(old.size):
+        first = old.first[node]
+        for key in ("governor_index", "deprel", "depth"):
+            assert got[key][node] == got[key][first]
+        if first not in old.tree or data.word[node] < 0:
+            assert got.governor_index[node] == data.governor_index[node]
+            assert got.deprel[node] == data.deprel[node]
+            assert got.depth[node] == data.depth[node]
+        else:
+            path = new.upwards(first)
+            assert got.depth[node] == len(path) - (new.kind[path[-1]] == NodeType.ROOT)
+    arcs = [(int(got.governor_index[i]), i, int(got.deprel[i])) for i in sorted(new.tree)]
+    arcs = [arc for arc in arcs if arc[0] != arc[1]]
+    assert list(zip(*got.arc_index.tolist(), got.arc_type.tolist())) == arcs
+
+
+@given(example_lists(), transforms)
+def test_law(datas, transform):
+    assert_batch_law(transform, datas)
+
+
+@given(example_lists(), transforms)
+def test_law_without_arcs(datas, transform):
+    for data in datas:
+        del data["arc_index"], data["arc_type"]
+    batch = assert_batch_law(transform, datas)
+    assert "arc_index" not in batch
+
+
+@given(sentences(multiroot=True), st.sampled_from([ChainTree(), RandomTree(0), RandomTree(7)]))
+def test_relations_stay_but_for_the_roots(sentence, transform):
+    old = to_data([sentence])
+    new = transform(old)
+    was_root, is_root = sentence.head.index(0) + 1, int((new.depth == 1).nonzero()[0])
+    expected = old.deprel.clone()
+    if sentence.head[is_root - 1] != 0:
+        expected[[was_root, is_root]] = old.deprel[[is_root, was_root]]
+    assert torch.equal(new.deprel, expected)
+    assert int((new.depth == 1).sum()) == 1
+
+
+def test_edges_would_go_stale(example):
+    for first in (SelfLoops(), RelationNodes()):
+        with pytest.raises(ValueError, match="ChainTree would leave .* stale: put it before"):
+            ChainTree()(first(to_data([example])))
+
+
+def test_cycle():
+    data = to_data([Sentence.chain(["x", "y"])], root=False)
+    data.governor_index = torch.tensor([1, 0])
+    with pytest.raises(ValueError, match="'governor_index' has a cycle"):
+        ReversedTree()(data)
+
+
+def test_random_data_is_to_data_where_both_can():
+    rng = random.Random(0)
+    parsed = [Sentence.chain(["a", "b"]), Sentence(["a", "b", "c"], [2, 0, 2], ["nsubj", "root", "obj"])]
+    got, expected = (
+        random_data(rng, parsed, input_ids=False),
+        to_data(parsed, positions="example", segment=[0, 1]),
+    )
+    assert_same_data(got, expected)
