@@ -100,7 +100,7 @@ class TrainConfig:
     heads: int = 6
     relation_dim: int = 30
     ff_channels: int = 300
-    dropout: float = 0.1
+    dropout: float = 0.0
     relation_attention: bool = True
     gate: str | None = "sigmoid"
     gate_state: str = "query"
