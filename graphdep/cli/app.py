@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from graphdep import __version__
+from graphdep.cli.ablate import ablate
 from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
+from graphdep.cli.parse import parse
 from graphdep.cli.train import train
 
 app = typer.Typer(
@@ -41,5 +43,5 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (train, evaluate):
+for command in (parse, train, evaluate, ablate):
     app.command()(command)

@@ -1,0 +1,103 @@
+"""The Dependency-Transformer on SICK: relatedness (--task sick-r) or entailment (--task sick-e) of sentence pairs.
+
+    python examples/dt_sick.py                                      # self-written pairs, a minute
+    python examples/dt_sick.py --raw-from DIR --root datasets/sick  # the real corpus, settings of the paper
+
+"Integrating Dependency Tree into Self-attention for Sentence Representation" reports for SICK-E an accuracy of .8513
+and for SICK-R a mean squared error of .2428 (300-dimensional GloVe vectors, Stanford dependencies).
+"""
+
+import argparse
+import os.path as osp
+
+import torch
+from torch import Tensor
+from torch_geometric import seed_everything
+from torch_geometric.loader import DataLoader
+
+import graphdep.transforms as T
+from graphdep.datasets import SICK
+from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
+from graphdep.tasks import ENTAILMENT, RELATEDNESS
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--task", choices=["sick-e", "sick-r"], default="sick-e")
+parser.add_argument("--raw-from", help="folder with the raw files of SICK")
+parser.add_argument("--root", default=osp.join(osp.dirname(osp.realpath(__file__)), "..", "datasets", "mini"))
+parser.add_argument("--parser", default="bundled")
+parser.add_argument("--model", choices=["transformer", "dt-lr", "dt-rg", "dt"], default="dt")
+parser.add_argument("--hidden-channels", type=int, default=None, help="default: 300 with --raw-from, else 64")
+parser.add_argument("--heads", type=int, default=None, help="default: 6 with --raw-from, else 4")
+parser.add_argument("--lr", type=float, default=None, help="default: 0.001 with --raw-from, else 0.02")
+parser.add_argument("--epochs", type=int, default=12)
+parser.add_argument("--batch-size", type=int, default=32)
+parser.add_argument("--seed", type=int, default=0)
+args = parser.parse_args()
+
+real = args.raw_from is not None
+args.hidden_channels = args.hidden_channels or (300 if real else 64)
+args.heads = args.heads or (6 if real else 4)
+args.lr = args.lr or (0.001 if real else 0.02)
+seed_everything(args.seed)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+# Edges are not stored: the transform derives them from the tree, here for a whole batch at once.
+edges = T.resolve("transformer-utterance") if args.model == "transformer" else T.resolve("dt", max_distance=2)
+goal = ENTAILMENT if args.task == "sick-e" else RELATEDNESS
+options = {"task": "entailment" if args.task == "sick-e" else "relatedness", "parser": args.parser}
+options |= {"raw_from": args.raw_from}
+train_dataset = SICK(args.root, "train", **options)
+val_dataset = SICK(args.root, "val", vocab=train_dataset.vocab, **options)
+test_dataset = SICK(args.root, "test", vocab=train_dataset.vocab, **options)
+train_loader = DataLoader(train_dataset, batch_size=args.batch_size, shuffle=True)
+val_loader = DataLoader(val_dataset, batch_size=args.batch_size)
+test_loader = DataLoader(test_dataset, batch_size=args.batch_size)
+
+encoder = DependencyTransformer(
+    num_words=len(train_dataset.vocab),
+    num_relations=len(train_dataset.relations),
+    hidden_channels=args.hidden_channels,
+    ff_channels=args.hidden_channels,
+    heads=args.heads,
+    relation_attention=args.model != "transformer",
+    gate=None if args.model == "dt-lr" else "sigmoid",
+    level_embedding=args.model == "dt",
+)
+model = SentencePairModel(encoder, RelatednessHead(args.hidden_channels, train_dataset.num_classes)).to(device)
+optimizer = torch.optim.Adagrad(model.parameters(), lr=args.lr)
+
+
+def train() -> float:
+    model.train()
+    total_loss = 0.0
+    for batch in train_loader:
+        batch = edges(batch.to(device))
+        optimizer.zero_grad()
+        loss = goal.loss(model(batch), batch.y)
+        loss.backward()
+        optimizer.step()
+        total_loss += float(loss.detach()) * batch.num_graphs
+    return total_loss / len(train_dataset)
+
+
+@torch.no_grad()
+def test(loader: DataLoader) -> dict[str, float]:
+    model.eval()
+    logits: list[Tensor] = []
+    for batch in loader:
+        logits.append(model(edges(batch.to(device))).cpu())
+    y = torch.cat([data.y for data in loader.dataset])
+    return goal.score(torch.cat(logits), y, prefix="test")
+
+
+metric = goal.metrics[0]  # accuracy (SICK-E) or Pearson's r (SICK-R)
+best, test_at_best = None, {}
+for epoch in range(1, args.epochs + 1):
+    loss = train()
+    val = test(val_loader)[f"test_{metric.name}"]
+    if metric.is_better(val, best):
+        best, test_at_best = val, test(test_loader)
+    print(f"Epoch: {epoch:02d}, Loss: {loss:.4f}, Val {metric.name}: {val:.4f}, Best: {best:.4f}", flush=True)
+floor = goal.floor(train_dataset.y, test_dataset.y, prefix="test")
+scores = ", ".join(f"{name} {value:.4f} (no skill {floor.get(name, float('nan')):.4f})" for name, value in test_at_best.items() if name in floor)
+print(f"{args.model} on {args.task}, seed {args.seed}: {scores}")

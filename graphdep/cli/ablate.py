@@ -1,0 +1,87 @@
+"""``graphdep ablate``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from graphdep.cli import options as o
+from graphdep.cli.output import print_json
+
+
+def ablate(
+    ctx: typer.Context,
+    task: o.Task = "sick-e",
+    models: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Models, separated by commas. Controls: dt-random, dt-chain, dt-reversed.")
+    ] = "transformer,dt-lr,dt-rg,dt",
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed.")] = 3,
+    edges: o.Edges = None,
+    root: o.Root = None,
+    raw_from: o.RawFrom = None,
+    parser: o.Parser = None,
+    max_epochs: o.MaxEpochs = None,
+    limit_train: o.LimitTrain = None,
+    seed: o.Seed = None,
+    settings: o.Settings = None,
+    output: o.Output = None,
+    json: o.Json = False,
+) -> None:
+    """Compare models: train each with several seeds and make the table.
+
+    The table has mean ± standard deviation, the paper's number beside ours and the no-skill floor. It is written as
+    Markdown and CSV, with a plot. Interrupted, the same command goes on where it stopped; finished runs are kept.
+
+    Examples:
+
+        graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from ~/Downloads/SICK
+
+        graphdep ablate --models dt,dt-random,dt-chain --max-epochs 10 --set lr=0.01 --output runs/controls
+    """
+    given: dict[str, Any] = {"edges": edges, "root": root, "raw_from": raw_from, "parser": parser}
+    given |= {"max_epochs": max_epochs, "limit_train": limit_train, "seed": seed}
+    shared = o.gather(given, settings)
+    first = shared.pop("seed", 0)
+    for key in ("model", "task"):
+        if key in shared:
+            raise ValueError(f"{key!r} is not a setting of all runs: use --{key}{'s' if key == 'model' else ''}")
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    for name in names:
+        o.config_of(name, {**shared, "task": task})
+    folder = output or Path("runs", f"ablation_{task}")
+
+    from graphdep.training.ablation import ablate as run
+
+    summary = run(task, names, range(first, first + seeds), folder, settings=shared, command=command_line(ctx))
+    report(summary, folder, json)
+    if any(row["failed"] for row in summary["rows"]):
+        raise typer.Exit(1)
+
+
+def report(summary: dict[str, Any], folder: Path, json: bool) -> None:
+    """Writes the files and prints the table: to stderr where stdout is for the JSON object."""
+    from graphdep.training.report import notes, rich_table, write_report
+
+    paths = write_report(summary, folder)
+    console = Console(stderr=json)
+    console.print(rich_table(summary))
+    for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if json:
+        print_json(summary | {"files": paths})
+
+
+def command_line(ctx: typer.Context) -> str:
+    """The command as one would type it, with the options that were given."""
+    parts = ["graphdep", str(ctx.info_name)]
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name or "")
+        if value in (None, False, [], ()) or value == parameter.get_default(ctx) or parameter.name == "json":
+            continue
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            parts += [parameter.opts[0], *([] if item is True else [str(item)])]
+    return shlex.join(parts)

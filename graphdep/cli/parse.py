@@ -1,0 +1,85 @@
+"""``graphdep parse``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+
+def parse(
+    text: Annotated[str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")],
+    parser: Annotated[
+        str, typer.Option(help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE.")
+    ] = "bundled",
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE.conllu", help="Write here, whole or not at all. [default: stdout]")
+    ] = None,
+) -> None:
+    """Parse raw text into dependency trees (CoNLL-U).
+
+    A file holds one text a line; empty lines are passed over. A text may have several sentences: the parser splits
+    them. A text that the parser fails on gets a chain tree, and the number of such texts is reported.
+
+    Examples:
+
+        graphdep parse "The dog chased the cat. It ran away."
+
+        graphdep parse texts.txt --output texts.conllu
+
+        graphdep parse texts.txt --parser stanza:de
+    """
+    from graphdep.io import format_conllu, write_conllu
+    from graphdep.parsing import resolve_parser
+
+    texts = read_texts(text)
+    made = resolve_parser(parser)
+    sentences = [sentence for parsed in made.parse(texts) for sentence in parsed]
+    if output is None:
+        sys.stdout.write("".join(format_conllu(sentence) + "\n" for sentence in sentences))
+    else:
+        write_conllu(sentences, output)
+    where = "" if output is None else f" -> {output}"
+    Console(stderr=True).print(
+        f"{len(texts)} texts, {len(sentences)} sentences, {made.failures} texts with a chain tree{where}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def read_texts(text: str) -> list[str]:
+    """The texts of a file, one a line, or the text itself.
+
+    Raises:
+        ValueError: If there is no text, or the file is not UTF-8.
+        FileNotFoundError: If what looks like the name of a file is none.
+    """
+    if text == "-":
+        content = sys.stdin.read()
+    elif _is_file(text):
+        content = _read(Path(text))
+    elif " " not in text and Path(text).suffix in (".txt", ".text", ".md", ".tsv", ".csv", ".conllu"):
+        raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
+    else:
+        content = " ".join(text.split())
+    texts = [line.strip() for line in content.split("\n") if line.strip()]
+    if not texts:
+        raise ValueError(f"there is no text to parse in {text!r}")
+    return texts
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a long text is no possible file name
+        return False
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 at byte {error.start}") from None

@@ -1,0 +1,125 @@
+"""Several models over several seeds: runs that can be interrupted, and what comes of them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from graphdep.tasks import resolve_task
+from graphdep.training.model_presets import resolve_model
+from graphdep.training.published import PAPER
+from graphdep.training.run import run_folder, train
+from graphdep.training.splits import load_splits
+from graphdep.training.train_config import TrainConfig
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model of an ablation: the results of its runs, and the errors of those that failed.
+
+    Args:
+        model: Name of the model.
+        results: Results of :func:`graphdep.training.train`, a seed each.
+        errors: Errors by seed.
+    """
+
+    model: str
+    results: list[dict[str, Any]]
+    errors: dict[int, str]
+
+    def summary(self) -> dict[str, Any]:
+        """Plain values: per metric mean, standard deviation (of a sample; null for one run) and values."""
+        names = self.results[0]["metrics"] if self.results else {}
+        metrics = {name: spread([result["metrics"][name] for result in self.results]) for name in names}
+        summary: dict[str, Any] = {
+            "model": self.model,
+            "about": resolve_model(self.model).summary,
+            "n": len(self.results),
+            "seeds": [result["seed"] for result in self.results],
+            "metrics": metrics,
+        }
+        for key in ("parameters", "epochs", "seconds_per_epoch"):
+            values = [result[key] for result in self.results]
+            summary[key] = statistics.fmean(values) if values else None
+        summary["checkpoints"] = [result["checkpoint"] for result in self.results]
+        summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
+        return summary
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Mean, standard deviation and values."""
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return {"mean": statistics.fmean(values), "std": std, "values": list(values)}
+
+
+def ablate(
+    task: str,
+    models: Sequence[str],
+    seeds: Sequence[int],
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    command: str = "",
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Trains every model with every seed and sums up; finished runs are not repeated, interrupted ones go on.
+
+    A run that fails does not lose the others: its error stands in the summary.
+
+    Args:
+        task: The task.
+        models: Names of model presets.
+        seeds: Seeds.
+        folder: Every run gets a folder below it, named by everything that decides its result.
+        settings: Settings of all runs over the models' own. (default: none)
+        command: The command that makes this, for the report. (default: none)
+        console: Where progress goes. (default: stderr)
+
+    Returns:
+        The summary, plain values.
+
+    Raises:
+        ValueError: If a name or a setting is wrong, a model or seed is there twice, or there is none.
+    """
+    _check("models", models)
+    _check("seeds", seeds)
+    goal = resolve_task(task).goal
+    configs = {m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models}
+    splits = load_splits(configs[models[0]][0])
+    console = console or Console(stderr=True)
+    rows = {model: Row(model, [], {}) for model in models}
+    total, done = len(models) * len(seeds), 0
+    for number, seed in enumerate(seeds):  # a seed of every model first: an interrupted table is still a fair one
+        for model in models:
+            config, done = configs[model][number], done + 1
+            title = f"[{done}/{total}] {model} seed {seed}"
+            target = run_folder(config, splits, folder)
+            try:
+                result = train(config, target, splits=splits, resume=True, title=title, console=console)
+                rows[model].results.append(result)
+            except Exception as error:  # whatever one run dies of must not lose the others
+                rows[model].errors[seed] = f"{type(error).__name__}: {error}"
+                console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
+    finished = [result for row in rows.values() for result in row.results]
+    published = PAPER.get(task)
+    return {
+        "task": task,
+        "command": command,
+        "rows": [row.summary() for row in rows.values()],
+        "floor": finished[0]["floor"] if finished else {},
+        "signature": [metric.signature for metric in goal.metrics],
+        "paper": None if published is None else {"source": published.source, "metric": published.metric,
+                                                 "rows": dict(published.rows), "others": dict(published.others)},
+        "data": {"digest": splits.digest(), **splits.describe()},
+        "settings": dict(settings or {}),
+    }
+
+
+def _check(name: str, values: Sequence[object]) -> None:
+    if not values or len(set(values)) != len(values):
+        raise ValueError(f"'{name}' must name at least one, each once (got {list(values)})")

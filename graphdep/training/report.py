@@ -1,0 +1,141 @@
+"""The report of an ablation: a table for people, a CSV for programs, a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from graphdep.io import atomic_path
+from graphdep.tasks import resolve_task
+from graphdep.visualization import plot_ablation
+
+# What the first columns of a table are, by task; the first is the one that the paper reports.
+_COLUMNS = {"sick-r": ("test_mse", "test_pearson", "test_spearman"), "sick-e": ("test_accuracy", "val_accuracy")}
+Cells = list[list[str]]
+
+
+def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Writes ``summary.json``, ``table.md``, ``table.csv`` and ``plot.png``; returns their paths by kind."""
+    paths = {"summary": "summary.json", "table": "table.md", "csv": "table.csv", "plot": "plot.png"}
+    paths = {kind: str(folder / name) for kind, name in paths.items()}
+    _write(paths["summary"], json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    _write(paths["table"], markdown(summary))
+    _write(paths["csv"], csv_rows(summary))
+    figure = _plot(summary)
+    if figure is None:
+        del paths["plot"]
+    else:
+        with atomic_path(paths["plot"]) as temporary:
+            figure.savefig(temporary, dpi=150)
+    return paths
+
+
+def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
+    """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
+    columns = _COLUMNS.get(summary["task"]) or tuple(summary["floor"])
+    header = ["model", columns[0], "paper", *columns[1:], "runs", "parameters", "epochs", "s/epoch"]
+    rows: Cells = [["(no skill)", *_floor(summary, columns), "", "", "", ""]]
+    for row in summary["rows"]:
+        scores = [_score(row, name) for name in columns]
+        runs = str(row["n"]) + (f" (+{len(row['failed'])} failed)" if row["failed"] else "")
+        numbers = ["", "", ""]
+        if row["n"]:
+            numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
+        rows.append([row["model"], scores[0], _paper(summary, row["model"]), *scores[1:], runs, *numbers])
+    return header, rows
+
+
+def markdown(summary: dict[str, Any]) -> str:
+    """The table with all that is needed to judge and repeat it."""
+    header, rows = table_cells(summary)
+    lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
+    return "\n".join([f"# {resolve_task(summary['task']).title}", "", *lines, "", *notes(summary), ""])
+
+
+def rich_table(summary: dict[str, Any]) -> Table:
+    header, rows = table_cells(summary)
+    table = Table(title=f"{resolve_task(summary['task']).title}: mean ± std")
+    for name in header:
+        table.add_column(name, justify="left" if name == "model" else "right", no_wrap=name == "model")
+    for cells in rows:
+        table.add_row(*cells)
+    return table
+
+
+def notes(summary: dict[str, Any]) -> list[str]:
+    """What stands under the table, as a list."""
+    lines = [f"- {row['model']}: {row['about']}" for row in summary["rows"]]
+    lines += [f"- metric: {signature}" for signature in summary["signature"]]
+    data, sizes = summary["data"], summary["data"]["pairs"]
+    pairs = ", ".join(f"{size} {split}" for split, size in sizes.items())
+    chains = sum(data["chain_trees"].values())
+    lines.append(f"- data: {pairs} pairs, {data['vocabulary']} words; parser {data['parser']}, {chains} chain trees")
+    if summary["paper"] is not None:
+        others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
+        lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")
+    counts = [row["parameters"] for row in summary["rows"] if row["n"]]
+    if counts and max(counts) > 1.05 * min(counts):
+        lines.append(f"- parameters differ by {max(counts) / min(counts) - 1:.0%}: the relation parts are extra")
+    for row in summary["rows"]:
+        lines += [f"- FAILED {row['model']} seed {seed}: {error}" for seed, error in row["failed"].items()]
+    return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def csv_rows(summary: dict[str, Any]) -> str:
+    """A line a run and metric: ``task,model,seed,metric,value,floor,paper``."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["task", "model", "seed", "metric", "value", "floor", "paper"])
+    for row in summary["rows"]:
+        for name, spread in row["metrics"].items():
+            paper = _published(summary, row["model"]) if name == _paper_column(summary) else None
+            for seed, value in zip(row["seeds"], spread["values"]):
+                floor = summary["floor"].get(name)
+                writer.writerow([summary["task"], row["model"], seed, name, value, floor, paper])
+    return out.getvalue()
+
+
+def _score(row: dict[str, Any], name: str) -> str:
+    if name not in row["metrics"]:
+        return "-"
+    spread = row["metrics"][name]
+    return f"{spread['mean']:.4f}" + ("" if spread["std"] is None else f" ± {spread['std']:.4f}")
+
+
+def _floor(summary: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
+    cells = [f"{summary['floor'][name]:.4f}" if name in summary["floor"] else "-" for name in columns]
+    return [cells[0], "", *cells[1:]]
+
+
+def _paper_column(summary: dict[str, Any]) -> str | None:
+    return None if summary["paper"] is None else f"test_{summary['paper']['metric']}"
+
+
+def _published(summary: dict[str, Any], model: str) -> float | None:
+    return None if summary["paper"] is None else summary["paper"]["rows"].get(model)
+
+
+def _paper(summary: dict[str, Any], model: str) -> str:
+    value = _published(summary, model)
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _plot(summary: dict[str, Any]) -> Any:
+    name = table_cells(summary)[0][1]
+    values = {row["model"]: row["metrics"][name]["values"] for row in summary["rows"] if row["n"]}
+    if not values:
+        return None
+    paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None
+    title = resolve_task(summary["task"]).title
+    metric = name.replace("_", " ") + (" (lower is better)" if name.endswith("mse") else "")
+    return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)
+
+
+def _write(path: str, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
