@@ -16,7 +16,7 @@ from graphdep.parsing.corenlp_graph import (
 )
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.items import Words
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parsed import Parsed, chain_sentence, column
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.text_pieces import text_pieces
 from graphdep.sentence import Sentence
@@ -175,9 +175,9 @@ def _sentence(answer: dict[str, Any]) -> tuple[Sentence, str | None]:
     draft = Sentence.chain(form)
     draft = dataclasses.replace(
         draft,
-        lemma=[token.get("lemma") or "_" for token in tokens],
-        xpos=[token.get("pos") or "_" for token in tokens],
-        misc=["_" if space else "SpaceAfter=No" for space in after],
+        lemma=column([token.get("lemma") for token in tokens]),
+        xpos=column([token.get("pos") for token in tokens]),
+        misc=column(["_" if space else "SpaceAfter=No" for space in after]),
         comments=[f"# text = {line}"],
     )
     try:

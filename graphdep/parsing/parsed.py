@@ -25,6 +25,13 @@ class Parsed:
     final: bool = True
 
 
+def column(values: Sequence[str | None]) -> list[str] | None:
+    """A column as :func:`~graphdep.io.read_conllu` gives it: :obj:`None` if it says nothing."""
+    return (
+        [value or "_" for value in values] if any(value not in (None, "", "_") for value in values) else None
+    )
+
+
 def chain_sentence(form: Sequence[str], reason: str, like: Sentence | None = None) -> Sentence:
     """:meth:`Sentence.chain` with the reason as a comment, and the other columns of ``like`` if given."""
     chain = Sentence.chain(form)

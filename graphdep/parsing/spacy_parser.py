@@ -10,7 +10,7 @@ from typing import Any
 
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.items import Words
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parsed import Parsed, chain_sentence, column
 from graphdep.parsing.parser import Parser
 from graphdep.sentence import Sentence
 
@@ -124,13 +124,13 @@ def _governor(token: Any, number: dict[int, int]) -> Any:
 
 def _with_columns(chain: Sentence, tokens: list[Any], text: bool) -> Sentence:
     columns: dict[str, Any] = {
-        "lemma": [token.lemma_ or "_" for token in tokens],
-        "upos": [token.pos_ or "_" for token in tokens],
-        "xpos": [token.tag_ or "_" for token in tokens],
-        "feats": [str(token.morph) or "_" for token in tokens],
+        "lemma": column([token.lemma_ for token in tokens]),
+        "upos": column([token.pos_ for token in tokens]),
+        "xpos": column([token.tag_ for token in tokens]),
+        "feats": column([str(token.morph) for token in tokens]),
     }
     if text:
-        columns["misc"] = ["_" if _space_after(token) else "SpaceAfter=No" for token in tokens]
+        columns["misc"] = column(["_" if _space_after(token) else "SpaceAfter=No" for token in tokens])
         line = "".join(token.text + (" " if _space_after(token) else "") for token in tokens)
         columns["comments"] = [f"# text = {' '.join(line.split())}"]
     return dataclasses.replace(chain, **columns)

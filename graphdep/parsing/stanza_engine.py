@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parsed import Parsed, chain_sentence, column
 from graphdep.parsing.text_pieces import text_pieces
 from graphdep.sentence import Row, Sentence
 
@@ -111,15 +111,15 @@ def _draft(tokens: list[Span], text: str, end: int) -> Sentence:
         form += words
     line = " ".join(text[tokens[0][0] : tokens[-1][1]].split())
     chain = Sentence.chain(form)
-    return dataclasses.replace(chain, misc=misc, multiword=multiword, comments=[f"# text = {line}"])
+    return dataclasses.replace(chain, misc=column(misc), multiword=multiword, comments=[f"# text = {line}"])
 
 
 def _annotated(draft: Sentence, words: Sequence[Any]) -> tuple[Sentence, str | None]:
     columns: dict[str, Any] = {
-        "lemma": [_lemma(word, form) for word, form in zip(words, draft.form)],
-        "upos": [word.upos or "_" for word in words],
-        "xpos": [word.xpos or "_" for word in words],
-        "feats": [word.feats or "_" for word in words],
+        "lemma": column([_lemma(word, form) for word, form in zip(words, draft.form)]),
+        "upos": column([word.upos for word in words]),
+        "xpos": column([word.xpos for word in words]),
+        "feats": column([word.feats for word in words]),
     }
     tagged = dataclasses.replace(draft, **columns)
     try:
