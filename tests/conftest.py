@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
+# Before torch is imported: on small tensors a second thread costs more than it brings, most of all when other
+# programs run.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 import torch
 from hypothesis import settings
