@@ -76,10 +76,11 @@ class SpacyParser(Parser):
         if self.max_words is not None and len(tokens) > self.max_words:
             reason = f"{len(tokens)} words, more than max_words={self.max_words}"
             return chain_sentence(chain.form, reason, chain), reason
-        number = {token.i: i for i, token in enumerate(tokens, start=1)}
-        head = [number.get(_governor(token, number).i, 0) for token in tokens]
-        head = [0 if governor == i else governor for i, governor in enumerate(head, start=1)]
-        deprel = ["root" if governor == 0 else token.dep_ or "dep" for governor, token in zip(head, tokens)]
+        head = _heads(tokens, one_root=text)
+        labels = zip(head, (token.dep_ or "dep" for token in tokens))
+        deprel = [
+            "root" if governor == 0 else "dep" if label == "ROOT" else label for governor, label in labels
+        ]
         try:
             return dataclasses.replace(chain, head=head, deprel=deprel), None
         except ValueError as error:
@@ -112,6 +113,16 @@ def _import_spacy() -> Any:
         advice = "pip install 'graphdep[spacy]', or use the parser 'bundled'"
         raise ParserUnavailableError(f"spaCy is not installed ({error}): {advice}") from error
     return spacy
+
+
+def _heads(tokens: list[Any], one_root: bool) -> list[int]:
+    number = {token.i: i for i, token in enumerate(tokens, start=1)}
+    head = [number.get(_governor(token, number).i, 0) for token in tokens]
+    head = [0 if governor == i else governor for i, governor in enumerate(head, start=1)]
+    # Where white space was the root, its dependents have lost their governor.
+    for other in [i for i, governor in enumerate(head) if governor == 0][1:] if one_root else []:
+        head[other] = head.index(0) + 1
+    return head
 
 
 def _governor(token: Any, number: dict[int, int]) -> Any:

@@ -127,6 +127,18 @@ def test_line_breaks_are_left_out(spacy):
     assert SpacyParser("en_core_web_sm").parse(["", " \n "]) == [[], []]
 
 
+def test_dependents_of_a_line_break_that_was_the_root_stay_together(spacy):
+    (sentence,) = SpacyParser("en_core_web_sm").parse(["\ndogs bark"])[0]
+    assert sentence.form == ["dogs", "bark"]
+    assert sentence.head == [0, 1]
+    doc = Doc(None, ["\n", "a", "b"])
+    doc.tokens[1].governor = doc.tokens[2].governor = 0
+    parsed = SpacyParser("en_core_web_sm")._parsed(doc, [doc.tokens])
+    assert parsed.failure is None
+    assert parsed.sentences[0].head == [0, 1]
+    assert parsed.sentences[0].deprel == ["root", "dep"]
+
+
 def test_given_words_are_one_sentence(spacy):
     (sentence,) = SpacyParser("en_core_web_sm").parse_words([["a", ".", "\n", "b c"]])
     assert sentence.form == ["a", ".", "\n", "b c"]
