@@ -15,6 +15,7 @@ from graphdep.nn.attention.segment import segment_attention
 BACKENDS = ("auto", "reference", "segment", "dense", "triton")
 
 
+@torch.compiler.disable  # sizes of blocks are data: tracing them would compile anew for every batch
 def edge_attention(
     query: Tensor,
     key: Tensor,

@@ -234,6 +234,7 @@ class AttentionLayout:
         return self if self.group is None else AttentionLayout(self.pairs, self.num_nodes)
 
 
+@torch.compiler.disable  # reads values
 def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tensor | None) -> None:
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
         got = f"{edge_index.dtype}, {[*edge_index.shape]}"

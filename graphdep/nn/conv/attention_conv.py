@@ -67,6 +67,12 @@ class AttentionConv(MessagePassing):
         self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.reset_parameters()
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # PyG replaces `propagate` of a class at its first instance by one that asks no explainer, and keeps
+        # the former for explaining: a subclass must start from PyG's, not from what its parent was given.
+        cls.propagate = MessagePassing.propagate
+
     def reset_parameters(self) -> None:
         super().reset_parameters()
         for lin in (self.lin_query, self.lin_key, self.lin_value):
@@ -107,18 +113,18 @@ class AttentionConv(MessagePassing):
     ) -> Any:
         """Projects, attends with the edges' score terms, joins the heads."""
         edge_index = self._check(x, edge_index)
+        layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
         query, key, value = (
             lin(x).view(-1, self.heads, self.out_channels)
             for lin in (self.lin_query, self.lin_key, self.lin_value)
         )
         weights: tuple[Tensor, Tensor] | None = None
         if self.sends_messages:
-            if clique is not None or (layout is not None and layout.group is not None):
+            if layout.group is not None:
                 raise ValueError("a clique has no edges to explain: use CompleteEdges(materialize=True)")
             weights = (edge_index, self._alpha_of_edges(query, key, edge_index, attn_bias, score_scale))
             out = self.propagate(edge_index, value=value, alpha=weights[1], size=(x.size(0), x.size(0)))
         else:
-            layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
             out = edge_attention(
                 query,
                 key,

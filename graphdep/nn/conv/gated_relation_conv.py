@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from graphdep.nn.attention import AttentionLayout
@@ -79,19 +80,28 @@ class GatedRelationConv(AttentionConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         edge_index = self._check(x, edge_index)
-        if edge_type.shape != edge_index.shape[1:]:
-            shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
-            raise ValueError(
-                f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
-            )
+        _check_types(edge_type, edge_index, self.score.relation.num_embeddings)
+        layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
         attn_bias, score_scale = self.score(x, edge_index, edge_type)
         return self.attend(
             x,
             edge_index,
             attn_bias=attn_bias,
             score_scale=score_scale,
-            clique=clique,
-            ptr=ptr,
             layout=layout,
             return_attention_weights=return_attention_weights,
         )
+
+
+@torch.compiler.disable  # reads values
+def _check_types(edge_type: Tensor, edge_index: Tensor, num_relations: int) -> None:
+    if edge_type.shape != edge_index.shape[1:]:
+        shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
+        raise ValueError(
+            f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
+        )
+    if edge_type.device.type == "cpu" and edge_type.numel():  # elsewhere it would stall the device
+        low, high = (int(x) for x in edge_type.aminmax())
+        if low < 0 or high >= num_relations:
+            wrong = low if low < 0 else high
+            raise ValueError(f"'edge_type' holds relation {wrong}, but there are {num_relations}")

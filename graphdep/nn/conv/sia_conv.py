@@ -74,15 +74,25 @@ class SIAConv(AttentionConv):
             raise ValueError(
                 "mask='multiplicative' needs explicit edges: use CompleteEdges(materialize=True)"
             )
-        ptr = layout.ptr if ptr is None and layout is not None else ptr
-        every, in_mask = _complete(self._check(x, edge_index), x.size(0), ptr)
+        if self.sends_messages:
+            raise ValueError(
+                "mask='multiplicative' attends to all pairs: its edges cannot be explained one by one"
+            )
+        layout = layout or AttentionLayout(self._check(x, edge_index), x.size(0), ptr=ptr)
+        every, in_mask = _complete(layout.edge_index, x.size(0), layout.ptr)
         scale = in_mask.to(x.dtype).unsqueeze(-1).expand(-1, self.heads)
         return self.attend(x, every, score_scale=scale, return_attention_weights=return_attention_weights)
 
 
+@torch.compiler.disable  # the number of pairs is data
 def _complete(edge_index: Tensor, num_nodes: int, ptr: Tensor | None) -> tuple[Tensor, Tensor]:
     """All pairs of each example, sorted by target, and whether they are edges."""
     bounds = ptr if ptr is not None else torch.tensor([0, num_nodes], device=edge_index.device)
+    example = torch.bucketize(edge_index.contiguous(), bounds[1:], right=True)
+    if bool((example[0] != example[1]).any()):
+        raise ValueError(
+            "mask='multiplicative' needs edges inside of examples: 'edge_index' leaves those of 'ptr'"
+        )
     size = bounds.diff()
     size, start = size.repeat_interleave(size), bounds[:-1].repeat_interleave(size)
     target = torch.arange(num_nodes, device=edge_index.device).repeat_interleave(size)
