@@ -15,13 +15,13 @@ ifeq ($(origin PYTHON),file)
 RUN_DEPS := $(VENV)/.installed
 RUN := $(BIN)/python
 else
-RUN_DEPS :=
+RUN_DEPS := check-python
 RUN := PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" "$(PYTHON)"
 endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint typecheck pytest format bench gpu-check install install-dev clean
+.PHONY: help demo test lint typecheck pytest format bench gpu-check check-python install install-dev clean
 
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
@@ -69,6 +69,10 @@ bench: $(RUN_DEPS)
 gpu-check: $(RUN_DEPS)
 	@echo "== examples/benchmarks/gpu_check.py"
 	@$(RUN) examples/benchmarks/gpu_check.py $(BENCH_ARGS)
+
+check-python:
+	@$(RUN) -c 'import torch, torch_geometric, graphdep' || { echo "'$(PYTHON)' must have torch and \
+	torch-geometric; leave PYTHON out to use .venv" >&2; exit 1; }
 
 install: $(VENV)/.installed
 
