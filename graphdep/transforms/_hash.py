@@ -61,5 +61,5 @@ def _feistel(value: Tensor, half: Tensor, key: Tensor) -> Tensor:
     mask = (torch.ones_like(half) << half) - 1
     left, right = value >> half, value & mask
     for number in range(4):
-        left, right = right, left ^ (mix(key ^ mix(right * 4 + number)) & mask)
+        left, right = right, left ^ (mix(key ^ (right * 4 + number)) & mask)
     return (left << half) | right

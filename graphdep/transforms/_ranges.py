@@ -37,3 +37,13 @@ def sorted_unique(keys: Tensor) -> Tensor:
 def offsets(counts: Tensor) -> Tensor:
     """Boundaries of consecutive groups of the given sizes: ``[0, c0, c0 + c1, ...]``."""
     return torch.nn.functional.pad(counts.cumsum(0), (1, 0))
+
+
+def pair_keys(source: Tensor, target: Tensor) -> Tensor:
+    """One number a pair, ascending by target, then source; up to 2^31 nodes."""
+    return (target << 32) | source
+
+
+def pairs_of(keys: Tensor) -> Tensor:
+    """The pairs that numbers stand for: source and target, ``[2, E]``."""
+    return torch.stack([keys & 0xFFFFFFFF, keys >> 32])

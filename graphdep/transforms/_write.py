@@ -10,7 +10,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.transforms._ranges import offsets
-from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.nodes import Nodes
 
 
@@ -52,20 +51,20 @@ def write(
     return out
 
 
-def write_edges(data: Data, edges: EdgeSet, edge_type: Tensor | None = None) -> Data:
-    """Returns a copy of ``data`` with these edges in place of all earlier ones."""
-    nodes = edges.nodes
+def write_edges(
+    nodes: Nodes, edge_index: Tensor, clique: Tensor | None, edge_type: Tensor | None = None
+) -> Data:
+    """Returns a copy of the data with these edges, sorted by target, in place of all earlier ones."""
+    data = nodes.data
     stale = [
         key for key in sorted(data.keys()) if key.startswith("edge_") and not key.endswith(("_batch", "_ptr"))
     ]
-    keys = {"edge_index": edges.edge_index} | ({} if edge_type is None else {"edge_type": edge_type})
+    keys = {"edge_index": edge_index} | ({} if edge_type is None else {"edge_type": edge_type})
     # The targets ascend, so the edges of an example are those whose target lies between its nodes.
-    ends = torch.searchsorted(edges.edge_index[1].contiguous(), nodes.ptr)
-    fresh = [key for key in (*stale, "clique") if key in data and key not in keys]
-    out = write(data, keys, ends, nodes.ptr, remove=fresh)
-    if edges.clique is not None:
-        out = write(out, {"clique": edges.clique}, nodes.ptr, nodes.ptr)
-    return out
+    ends = torch.searchsorted(edge_index[1].contiguous(), nodes.ptr)
+    remove = [key for key in (*stale, "clique") if key in data and key not in keys]
+    out = write(data, keys, ends, nodes.ptr, remove)
+    return out if clique is None else write(out, {"clique": clique}, nodes.ptr, nodes.ptr)
 
 
 def ends_of(nodes: Nodes, members: Tensor) -> Tensor:

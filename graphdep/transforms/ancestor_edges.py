@@ -33,4 +33,4 @@ class AncestorEdges(EdgeConstructor):
         # The descendants of a node are those entered after it and before it is left.
         ancestor, place = expand_ranges(enter + 1, leave - enter - 1)
         source, target, _ = nodes.spread(ancestor, order[place], self.pieces)
-        return EdgeSet.of(nodes, source, target)
+        return EdgeSet(nodes, source, target)

@@ -44,5 +44,5 @@ class CompleteEdges(EdgeConstructor):
         number = nodes["utterance"] if self.scope == "utterance" else torch.zeros_like(nodes.index)
         if len(self.node_types) < len(NodeType):
             number = torch.where(nodes.is_type(self.node_types), number, -1)
-        edges = EdgeSet(nodes, nodes.index.new_empty(2, 0), number)
+        edges = EdgeSet(nodes, nodes.index[:0], nodes.index[:0], number)
         return edges.materialize() if self.materialize else edges

@@ -40,10 +40,10 @@ class DependencyEdges(EdgeConstructor):
         governor, dependent = self._arcs(nodes)
         governor, dependent, _ = nodes.spread(governor, dependent, self.pieces)
         if self.towards == "governor":
-            return EdgeSet.of(nodes, dependent, governor)
+            return EdgeSet(nodes, dependent, governor)
         if self.towards == "dependent":
-            return EdgeSet.of(nodes, governor, dependent)
-        return EdgeSet.of(nodes, torch.cat([governor, dependent]), torch.cat([dependent, governor]))
+            return EdgeSet(nodes, governor, dependent)
+        return EdgeSet(nodes, torch.cat([governor, dependent]), torch.cat([dependent, governor]))
 
     def _arcs(self, nodes: Nodes) -> tuple[Tensor, Tensor]:
         if self.arcs == "all":

@@ -44,4 +44,4 @@ class DepthEdges(EdgeConstructor):
         start = offsets(example.bincount(minlength=nodes.ptr.numel() - 1))[example]
         end = torch.searchsorted(key, example * (self.max_sum + 1) + (self.max_sum - depth), right=True)
         owner, place = expand_ranges(start, end - start)
-        return EdgeSet.of(nodes, target[order[place]], target[owner])
+        return EdgeSet(nodes, target[order[place]], target[owner])

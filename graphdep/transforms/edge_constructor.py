@@ -38,7 +38,8 @@ class EdgeConstructor(BaseTransform):
         """The set of edges between ``nodes``."""
 
     def forward(self, data: Data) -> Data:
-        return write_edges(data, self.build(Nodes(data)))
+        edges = self.build(Nodes(data))
+        return write_edges(edges.nodes, edges.edge_index, edges.clique)
 
     def __or__(self, other: EdgeConstructor) -> EdgeConstructor:
         return _combine(self, "|", other)

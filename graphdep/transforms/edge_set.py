@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from graphdep.transforms._ranges import contains, expand_ranges, sorted_unique
+from graphdep.transforms._ranges import contains, expand_ranges, pair_keys, pairs_of, sorted_unique
 from graphdep.transforms.nodes import Nodes
 
 
-@dataclass(frozen=True, eq=False)
 class EdgeSet:
     r"""Pairs (source, target) of the nodes of one example or of a batch, and their set algebra.
 
@@ -21,7 +20,7 @@ class EdgeSet:
 
     Args:
         nodes: The nodes.
-        edge_index: Pairs, row 0 the source, row 1 the target. Build them with :meth:`of`, which sorts.
+        source, target: The pairs that are written out, in any order and with repetitions.
         clique: Numbers of cliques, each meant inside one example; -1 is in none. (default: :obj:`None`)
 
     Shapes:
@@ -30,62 +29,60 @@ class EdgeSet:
         - ``clique``: :math:`(|\mathcal{V}|)`, long
     """
 
-    nodes: Nodes
-    edge_index: Tensor
-    clique: Tensor | None = None
+    def __init__(self, nodes: Nodes, source: Tensor, target: Tensor, clique: Tensor | None = None) -> None:
+        self.nodes, self.clique = nodes, clique
+        # Sorting is what a set costs, so it waits until somebody looks: a union sorts once.
+        self._keys = pair_keys(source, target)
 
     @classmethod
-    def of(cls, nodes: Nodes, source: Tensor, target: Tensor, clique: Tensor | None = None) -> EdgeSet:
-        """Sorts pairs in any order, with repetitions, and leaves out those that a clique implies."""
-        return cls._of_keys(nodes, target * nodes.num_nodes + source, clique)
+    def _of_keys(cls, nodes: Nodes, keys: list[Tensor], clique: Tensor | None = None) -> EdgeSet:
+        out = cls.__new__(cls)
+        out.nodes, out.clique, out._keys = nodes, clique, torch.cat(keys)
+        return out
 
-    @classmethod
-    def _of_keys(cls, nodes: Nodes, keys: Tensor, clique: Tensor | None = None) -> EdgeSet:
-        keys = sorted_unique(keys)
-        target = keys.div(nodes.num_nodes, rounding_mode="floor")
-        edge_index = torch.stack([keys - target * nodes.num_nodes, target])
-        if clique is not None:
-            edge_index = edge_index[:, ~_covers(clique, edge_index)]
-        return cls(nodes, edge_index, clique)
-
-    @property
+    @cached_property
     def keys(self) -> Tensor:
         """One number a written-out pair, ascending: ``[E]``."""
-        return self.edge_index[1] * self.nodes.num_nodes + self.edge_index[0]
+        keys = sorted_unique(self._keys)
+        return keys if self.clique is None else keys[~_covers(self.clique, keys)]
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """The pairs that are written out, row 0 the source, row 1 the target: ``[2, E]``."""
+        return pairs_of(self.keys)
 
     def materialize(self) -> EdgeSet:
         """The same set with every pair written out."""
         if self.clique is None:
             return self
-        return self._of_keys(self.nodes, torch.cat([self.keys, _pairs(self.nodes, self.clique)]))
+        return self._of_keys(self.nodes, [self._keys, _pairs(self.nodes, self.clique)])
 
     def __or__(self, other: EdgeSet) -> EdgeSet:
         clique, rest = _unite(self.nodes, self.clique, other.clique)
-        return self._of_keys(self.nodes, torch.cat([self.keys, other.keys, rest]), clique)
+        return self._of_keys(self.nodes, [self._keys, other._keys, rest], clique)
 
     def __and__(self, other: EdgeSet) -> EdgeSet:
-        keys = self.keys
-        both = [keys[contains(other.keys, keys)]]
+        both = [self._keys[contains(other.keys, self._keys)]]
         if other.clique is not None:
-            both.append(keys[_covers(other.clique, self.edge_index)])
+            both.append(self._keys[_covers(other.clique, self._keys)])
         if self.clique is not None:
-            both.append(other.keys[_covers(self.clique, other.edge_index)])
+            both.append(other._keys[_covers(self.clique, other._keys)])
         clique = None
         if self.clique is not None and other.clique is not None:
             clique = _refine(self.nodes, self.clique, other.clique)
-        return self._of_keys(self.nodes, torch.cat(both), clique)
+        return self._of_keys(self.nodes, both, clique)
 
     def __sub__(self, other: EdgeSet) -> EdgeSet:
         # A clique without some of its pairs is no clique, so what is left of one has to be written out.
-        left = self.materialize()
-        keep = ~contains(other.keys, left.keys)
+        keys = self.materialize()._keys
+        keep = ~contains(other.keys, keys)
         if other.clique is not None:
-            keep &= ~_covers(other.clique, left.edge_index)
-        return EdgeSet(self.nodes, left.edge_index[:, keep])
+            keep &= ~_covers(other.clique, keys)
+        return self._of_keys(self.nodes, [keys[keep]])
 
 
-def _covers(clique: Tensor, edge_index: Tensor) -> Tensor:
-    source, target = clique[edge_index[0]], clique[edge_index[1]]
+def _covers(clique: Tensor, keys: Tensor) -> Tensor:
+    source, target = clique[pairs_of(keys)]
     return (source == target) & (source >= 0)
 
 
@@ -105,7 +102,7 @@ def _pairs(nodes: Nodes, clique: Tensor) -> Tensor:
     # Members keep their order, so that sources ascend within a target.
     order = group.argsort(stable=True)
     owner, member = expand_ranges(start[group[target]], count[group[target]])
-    return target[owner] * nodes.num_nodes + order[member]
+    return pair_keys(order[member], target[owner])
 
 
 def _first_member(nodes: Nodes, clique: Tensor) -> Tensor:

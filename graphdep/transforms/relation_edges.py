@@ -41,4 +41,4 @@ class RelationEdges(EdgeConstructor):
             source, target = [*source, word], [*target, arc]
         if self.direction != "to_relation":
             source, target = [*source, arc], [*target, word]
-        return EdgeSet.of(nodes, torch.cat(source), torch.cat(target))
+        return EdgeSet(nodes, torch.cat(source), torch.cat(target))

@@ -53,7 +53,7 @@ class RewiredEdges(EdgeConstructor):
         kept = _rank(nodes, chance, source, target, offsets(size)) >= errors[example]
         wrong_source, wrong_target = self._wrong(nodes, chance, source, target, errors)
         source = torch.cat([loops, source[kept], wrong_source])
-        return EdgeSet.of(nodes, source, torch.cat([loops, target[kept], wrong_target]))
+        return EdgeSet(nodes, source, torch.cat([loops, target[kept], wrong_target]))
 
     def _wrong(
         self, nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, errors: Tensor

@@ -31,4 +31,4 @@ class RootEdges(EdgeConstructor):
         order = group.argsort(stable=True)
         count = group.bincount()
         owner, member = expand_ranges(offsets(count)[group[roots]], count[group[roots]])
-        return EdgeSet.of(nodes, order[member], roots[owner])
+        return EdgeSet(nodes, order[member], roots[owner])

@@ -35,4 +35,4 @@ class SelfLoops(EdgeConstructor):
         if self.only == "tops":
             loops = loops[nodes.parent[nodes.first[loops]] < 0]
         source, target, _ = nodes.spread(loops, loops, self.pieces)
-        return EdgeSet.of(nodes, source, target)
+        return EdgeSet(nodes, source, target)

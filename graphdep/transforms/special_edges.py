@@ -45,4 +45,4 @@ class SpecialEdges(EdgeConstructor):
         owner, other = expand_ranges(start, nodes.ptr[nodes.example[special] + 1] - start)
         wanted = nodes.is_type(self.others)[other]
         special, other = special[owner[wanted]], other[wanted]
-        return EdgeSet.of(nodes, torch.cat([special, other]), torch.cat([other, special]))
+        return EdgeSet(nodes, torch.cat([special, other]), torch.cat([other, special]))

@@ -39,4 +39,4 @@ class TreeDistanceEdges(EdgeConstructor):
         pairs = [(loops, loops), *(pair[2:] for pair in near_pairs(nodes, self.max_distance))]
         target, source = (torch.cat(column) for column in zip(*pairs))
         source, target, _ = nodes.spread(source, target, self.pieces)
-        return EdgeSet.of(nodes, source, target)
+        return EdgeSet(nodes, source, target)

@@ -9,6 +9,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.transforms._forest import lowest_common, near_pairs
 from graphdep.transforms._options import constructor_repr, count
+from graphdep.transforms._ranges import pair_keys, pairs_of
 from graphdep.transforms._write import write_edges
 from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.nodes import Nodes, check_pieces
@@ -78,16 +79,15 @@ class TreePathTypes(BaseTransform):
         edge_index = nodes.index.new_empty(2, 0) if "edge_index" not in data else data["edge_index"]
         if "edge_index" not in data and clique is None:
             raise ValueError("TreePathTypes types edges: put a transform that builds them before it")
-        # The clique is added after coalescing: pairs that it implies get written out here.
-        explicit = EdgeSet.of(nodes, edge_index[0], edge_index[1])
+        explicit = EdgeSet(nodes, edge_index[0], edge_index[1])
         edge_type = self._type_of(nodes, explicit.edge_index)
         if clique is None:
-            return write_edges(data, explicit, edge_type)
+            return write_edges(nodes, explicit.edge_index, None, edge_type)
         source, target, kind = self._related_pairs(nodes)
         inside = (clique[source] == clique[target]) & (clique[source] >= 0)
-        keys = torch.cat([explicit.keys, (target * nodes.num_nodes + source)[inside]])
-        edge_type = torch.cat([edge_type, kind[inside]])
-        return write_edges(data, *_sorted(nodes, keys, edge_type, clique))
+        keys = torch.cat([explicit.keys, pair_keys(source[inside], target[inside])])
+        keys, edge_type = _sorted(keys, torch.cat([edge_type, kind[inside]]))
+        return write_edges(nodes, pairs_of(keys), clique, edge_type)
 
     def _type_of(self, nodes: Nodes, edge_index: Tensor) -> Tensor:
         """The type of each of the given pairs."""
@@ -131,11 +131,8 @@ class TreePathTypes(BaseTransform):
         return constructor_repr(self)
 
 
-def _sorted(nodes: Nodes, keys: Tensor, edge_type: Tensor, clique: Tensor) -> tuple[EdgeSet, Tensor]:
+def _sorted(keys: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor]:
     keys, order = keys.sort()
     fresh = torch.ones_like(keys, dtype=torch.bool)
-    fresh[1:] = keys[1:] != keys[:-1]
-    keys, order = keys[fresh], order[fresh]
-    target = keys.div(nodes.num_nodes, rounding_mode="floor")
-    edge_index = torch.stack([keys - target * nodes.num_nodes, target])
-    return EdgeSet(nodes, edge_index, clique), edge_type[order]
+    torch.ne(keys[1:], keys[:-1], out=fresh[1:])
+    return keys[fresh], edge_type[order[fresh]]

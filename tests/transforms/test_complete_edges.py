@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep import NodeType, Sentence, to_data
+from graphdep import NodeType, RelationVocab, Sentence, to_data
+from graphdep.nn.attention import edge_attention
 from graphdep.testing import assert_batch_law
 from graphdep.testing.slow_tree import SlowTree, attended
 from graphdep.testing.strategies import example_lists, examples
-from graphdep.transforms import CompleteEdges, SelfLoops
+from graphdep.transforms import CompleteEdges, SelfLoops, TreePathTypes
 
 scopes = st.sampled_from(["utterance", "example"])
 node_types = st.sets(st.sampled_from(list(NodeType)), min_size=1)
@@ -56,3 +58,17 @@ def test_node_types_by_name():
         CompleteEdges(node_types=())
     with pytest.raises(ValueError, match="'scope'"):
         CompleteEdges("batch")
+
+
+@given(examples())
+def test_attention_is_the_same_over_implicit_and_written_out_pairs(data):
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, data.num_nodes, 2, 4)
+    bias = torch.randn(len(RelationVocab()), 2)
+    bias[RelationVocab.NONE] = 0  # what is not written out has no relation
+    results = []
+    for materialize in (False, True):
+        edges = TreePathTypes(2)(CompleteEdges("utterance", materialize=materialize)(data))
+        terms = {"attn_bias": bias[edges.edge_type], "clique": edges.get("clique"), "backend": "reference"}
+        results.append(edge_attention(query, key, value, edges.edge_index, **terms))
+    torch.testing.assert_close(*results)

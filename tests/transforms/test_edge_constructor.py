@@ -194,7 +194,7 @@ def test_own_constructor(example):
     class EveryThird(EdgeConstructor):
         def build(self, nodes):
             third = nodes.index[nodes.local % 3 == 0]
-            return graphdep.transforms.EdgeSet.of(nodes, third, third)
+            return graphdep.transforms.EdgeSet(nodes, third, third)
 
     edges = SelfLoops() - EveryThird()
     assert edges(to_data([example])).edge_index[0].tolist() == [1, 2, 4, 5, 7, 8]
