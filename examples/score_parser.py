@@ -78,7 +78,7 @@ def main() -> int:
     args = arguments.parse_args()
     parser = resolve_parser(args.parser, **({"directory": args.directory} if args.directory else {}))
     shipped = args.parser == "bundled" and args.directory is None
-    print(f"{parser.fingerprint}\n{__doc__.splitlines()[2]}\n")
+    print(parser.fingerprint, *(__doc__ or "").splitlines()[2:4], "", sep="\n")
     print(" " * 22 + "".join(f"{metric:>10}" for metric in METRICS))
     good = True
     for split in ("dev", "test") if args.split == "both" else (args.split,):
