@@ -146,6 +146,6 @@ class DependencyTransformer(nn.Module):
             raise ValueError("the data has no 'edge_index': apply an edge constructor, e.g. resolve('dt')")
         if self.relation is None:
             return [data.edge_index]
-        if data.edge_type is None:
+        if "edge_type" not in data:
             raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
         return [data.edge_index, data.edge_type]

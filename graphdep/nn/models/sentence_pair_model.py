@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from graphdep.data import NodeType
 from graphdep.nn.models.dependency_transformer import DependencyTransformer
 
 
@@ -32,8 +34,16 @@ class SentencePairModel(nn.Module):
 
     def forward(self, data: Data) -> Tensor:
         vectors = self.encoder.readout(data, self.encoder(data))
-        examples = getattr(data, "num_graphs", 1)
-        if vectors.size(0) != 2 * examples:
-            raise ValueError(f"pairs have two sentences each (got {vectors.size(0)} in {examples} examples)")
-        left, right = vectors.view(examples, 2, -1).unbind(dim=1)
+        _check_pairs(data)
+        left, right = vectors.view(-1, 2, vectors.size(-1)).unbind(dim=1)
         return self.head(left, right)
+
+
+def _check_pairs(data: Data) -> None:
+    roots = (data.node_type == NodeType.ROOT).long()
+    batch = data.batch if data.batch is not None else torch.zeros_like(roots)
+    count = roots.new_zeros(getattr(data, "num_graphs", 1)).index_add(0, batch, roots)
+    wrong = (count != 2).nonzero().view(-1)
+    if wrong.numel():
+        example = int(wrong[0])
+        raise ValueError(f"pairs have two sentences each (got {int(count[example])} in example {example})")

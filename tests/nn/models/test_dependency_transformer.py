@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import copy
+import random
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
+from graphdep.nn.models import DependencyTransformer
+from graphdep.testing import random_sentence
+from graphdep.transforms import resolve
+
+VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
+TABLE_3 = {
+    "transformer": {"relation_attention": False, "level_embedding": False},
+    "dt-lr": {"gate": None, "level_embedding": False},
+    "dt-rg": {"level_embedding": False},
+    "dt": {},
+}
+VARIANTS = TABLE_3 | {
+    "key": {"gate": "tanh", "gate_state": "key"},
+    "no positions": {"position_embedding": False},
+    "vectors": {"vectors": torch.randn(len(VOCAB), 7, generator=torch.Generator().manual_seed(0))},
+}
+each_variant = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+
+
+def make(seed: int = 0, **options) -> DependencyTransformer:
+    torch.manual_seed(seed)
+    sizes = {"hidden_channels": 12, "num_layers": 2, "heads": 3, "relation_dim": 5, "ff_channels": 10}
+    model = DependencyTransformer(len(VOCAB), len(RELATIONS), **(sizes | options))
+    for parameter in model.parameters():  # nothing at zero or one, or its place would not show
+        if parameter is not model.embedding.word.weight:
+            nn.init.normal_(parameter, std=0.4)
+    return model
+
+
+def pair(seed: int) -> Data:
+    rng = random.Random(seed)
+    sentences = [random_sentence(rng, rng.randint(1, 6)) for _ in range(2)]
+    return to_data(sentences, vocab=VOCAB, relations=RELATIONS)
+
+
+def batch(*seeds: int, preset: str = "dt") -> Batch:
+    return resolve(preset)(Batch.from_data_list([pair(seed) for seed in seeds]))
+
+
+def norm(x: Tensor, layer: nn.LayerNorm) -> Tensor:
+    x = x - x.mean(dim=-1, keepdim=True)
+    return x / (x.square().mean(dim=-1, keepdim=True) + layer.eps).sqrt() * layer.weight + layer.bias
+
+
+def literal_attention(conv: nn.Module, x: Tensor, types: Tensor, length: int) -> Tensor:
+    """One padded sentence ``[L, C]``, one head after the other; Eq. 1-3 where the conv has relations."""
+    score, heads = getattr(conv, "score", None), []
+    for h in range(conv.heads):
+        part = slice(h * conv.out_channels, (h + 1) * conv.out_channels)
+        query, key, value = (
+            F.linear(x, lin.weight[part], lin.bias[part])
+            for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
+        )
+        s = s_e = query @ key.T / conv.out_channels**0.5
+        if score is not None:
+            r = score.relation.weight[types]
+            s_r = r @ score.lin_score[:, h]
+            s = s_e + s_r
+            if score.gate is not None:
+                node = x @ score.gate_node[h]
+                node = node[:, None] if score.gate_state == "query" else node[None]
+                g = (node + r @ score.gate_relation[h]) @ score.gate_out[h]
+                g = g.sigmoid() if score.gate == "sigmoid" else g.tanh()
+                s = (1 - g) * s_e + g * s_r
+            s = torch.where(types == RelationVocab.NONE, s_e, s)
+        s[:, length:] = torch.finfo(s.dtype).min  # padding
+        heads.append(s.softmax(dim=-1) @ value)
+    return torch.cat(heads, dim=-1)
+
+
+def literal(model: DependencyTransformer, data: Data) -> Tensor:
+    """The published model, sentence by sentence, padded to the longest."""
+    number = (data.node_type == NodeType.ROOT).long().cumsum(0) - 1
+    lengths = number.bincount().tolist()
+    types = torch.zeros(data.num_nodes, data.num_nodes, dtype=torch.long)
+    if model.relation is not None:
+        types[data.edge_index[1], data.edge_index[0]] = data.edge_type
+    states, start = [], 0
+    for length in lengths:
+        part, padding = slice(start, start + length), (0, 0, 0, max(lengths) - length)
+        x = model.embedding.project(model.embedding.word.weight[data.input_ids[part]])
+        if model.embedding.position is not None:
+            x = x + model.embedding.position.weight[data.position[part]]
+        if model.embedding.level is not None:
+            x = x + model.embedding.level.weight[data.depth[part]]
+        x = F.pad(x, padding)
+        own = F.pad(types[part, part], (0, padding[3], 0, padding[3]))
+        for layer in model.layers:
+            attended = literal_attention(layer.conv, x, own, length)
+            x = norm(x + F.linear(attended, layer.lin_out.weight, layer.lin_out.bias), layer.norm_attention)
+            first, last = layer.feed_forward[0], layer.feed_forward[3]
+            hidden = F.linear(x, first.weight, first.bias).clamp(min=0)
+            x = norm(x + F.linear(hidden, last.weight, last.bias), layer.norm_feed_forward)
+        states.append(x[:length])
+        start += length
+    return torch.cat(states)
+
+
+@each_variant
+def test_equals_the_published_model(options: dict) -> None:
+    model, data = make(**options).double(), batch(1, 2, 3, preset="dt")
+    if options.get("relation_attention") is False:
+        data = resolve("transformer-utterance")(data)
+    out, expected = model(data), literal(model, data)
+    torch.testing.assert_close(out, expected, rtol=0, atol=1e-11)
+    leaves = dict(model.named_parameters())
+    root = data.node_type == NodeType.ROOT
+    assert torch.equal(model.readout(data, out), out[root])
+    grads = [torch.autograd.grad(y[root].sin().sum(), [*leaves.values()]) for y in (out, expected)]
+    for name, a, b in zip(leaves, *grads):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-10, msg=lambda m, name=name: f"{name}: {m}")
+        assert a.any(), f"{name} does not learn"
+
+
+def test_sizes_of_the_paper() -> None:
+    model = DependencyTransformer(100, len(RELATIONS))
+    assert len(model.layers) == 3
+    conv = model.layers[0].conv
+    assert (conv.in_channels, conv.out_channels, conv.heads) == (300, 50, 6)
+    assert model.layers[0].feed_forward[0].out_features == 300
+    assert model.relation.weight.shape == (len(RELATIONS), 30)
+    assert conv.score.gate == "sigmoid"
+    assert model.embedding.level is not None
+    assert model.embedding.position is not None
+    assert not any(module.p for module in model.modules() if isinstance(module, nn.Dropout))
+
+
+@pytest.mark.parametrize("name", TABLE_3)
+def test_what_each_row_of_table_3_reads(name: str) -> None:
+    model, data = make(**TABLE_3[name]).double(), batch(1, 2)
+    out = model(data)
+    names = " ".join(dict(model.named_parameters()))
+    assert ("relation" in names) == (name != "transformer")
+    assert ("gate_" in names) == (name in ("dt-rg", "dt"))
+    assert ("level" in names) == (name == "dt")
+
+    def changes(**columns: Tensor) -> bool:
+        other = copy.copy(data)
+        for key, column in columns.items():
+            other[key] = column
+        return not torch.allclose(model(other), out)
+
+    assert changes(edge_type=RelationVocab.inverse(data.edge_type)) == (name != "transformer")
+    assert changes(depth=(data.depth + 1) % 4) == (name == "dt")
+    assert changes(position=data.position.flip(0))
+    assert changes(input_ids=data.input_ids.flip(0))
+
+
+def test_the_plain_transformer_needs_no_types() -> None:
+    model = make(**TABLE_3["transformer"])
+    data = batch(1, 2, preset="transformer-utterance")
+    assert "edge_type" not in data
+    typed = batch(1, 2, preset="dt")
+    torch.testing.assert_close(model(typed), model(data))
+
+
+@each_variant
+def test_a_batch_equals_each_pair_alone(options: dict) -> None:
+    model, seeds = make(**options).double(), [4, 1, 3, 2]
+    together = batch(*seeds)
+    out = model(together)
+    parts = out.split(together.ptr.diff().tolist())
+    roots = model.readout(together, out).view(4, 2, -1)
+    for seed, part, root in zip(seeds, parts, roots):
+        alone = resolve("dt")(pair(seed))
+        expected = model(alone)
+        torch.testing.assert_close(part, expected, rtol=0, atol=1e-12)
+        torch.testing.assert_close(root, model.readout(alone, expected), rtol=0, atol=1e-12)
+        sentences = alone.utterance.bincount()  # ROOT comes first in each of the two
+        assert torch.equal(root, part[[0, int(sentences[0])]])
+    other = [2, 4, 1, 3]
+    permuted = model(batch(*other)).split([int(together.ptr.diff()[seeds.index(seed)]) for seed in other])
+    for seed, part in zip(other, permuted):
+        torch.testing.assert_close(part, parts[seeds.index(seed)], rtol=0, atol=1e-12)
+
+
+def test_sentences_of_a_pair_do_not_see_each_other() -> None:
+    model = make().double()
+    first = random_sentence(random.Random(0), 5)
+    outs = []
+    for other in (random_sentence(random.Random(1), 4), random_sentence(random.Random(2), 6)):
+        data = resolve("dt")(to_data([first, other], vocab=VOCAB, relations=RELATIONS))
+        outs.append(model(data)[:6])
+    torch.testing.assert_close(*outs, rtol=0, atol=1e-12)
+    wide = resolve("dt", scope="example")(data)
+    assert not torch.allclose(model(wide)[:6], outs[1])
+
+
+def test_a_sentence_of_2000_words() -> None:
+    head = [max(0, word - 1 - word % 3) for word in range(1, 2001)]
+    head[1] = head[0] + 1  # one root
+    head = [0] + [h or 1 for h in head[1:]]
+    long = Sentence(["a"] * 2000, head, ["root"] + ["dep"] * 1999)
+    data = resolve("dt")(to_data([long], vocab=VOCAB, relations=RELATIONS))
+    model = make(num_layers=1, heads=1, max_positions=64)
+    out = model(data)
+    assert out.shape == (2001, 12)
+    assert out.isfinite().all()
+    model.readout(data, out).sum().backward()
+    assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("options", [*TABLE_3.values(), {"dropout": 0.1}])
+def test_copies(options: dict) -> None:
+    model, data = make(**options).eval(), batch(1, 2)
+    out = model(data)
+    twin = copy.deepcopy(model)
+    assert torch.equal(twin(data), out)
+    if twin.relation is not None:
+        assert all(layer.conv.score.relation is twin.relation for layer in twin.layers)
+    other = make(seed=1, **options).eval()
+    assert not torch.equal(other(data), out)
+    other.load_state_dict(model.state_dict())
+    assert torch.equal(other(data), out)
+
+
+@each_variant
+def test_reset_parameters(options: dict) -> None:
+    model = make(**options)
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, torch.nan)
+    model.reset_parameters()
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+def test_dropout_in_training_only() -> None:
+    model, data = make(dropout=0.5), batch(1, 2)
+    assert not torch.equal(model(data), model(data))
+    model.eval()
+    assert torch.equal(model(data), model(data))
+
+
+def test_bfloat16() -> None:
+    model, data = make(), batch(1, 2, 3)
+    expected = model(data)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = model(data)
+    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
+
+
+def test_forward_leaves_its_input_alone() -> None:
+    data = batch(1, 2)
+    before = copy.deepcopy(data)
+    make()(data)
+    assert data.keys() == before.keys()
+    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
+
+
+def test_errors() -> None:
+    with pytest.raises(ValueError, match="'heads' \\(5\\) must divide 'hidden_channels' \\(12\\)"):
+        make(heads=5)
+    model, data = make(), pair(1)
+    with pytest.raises(ValueError, match="no 'edge_index': apply an edge constructor"):
+        model(data)
+    with pytest.raises(ValueError, match="no 'edge_type': apply TreePathTypes\\(\\)"):
+        model(resolve("transformer")(data))
+    without = resolve("dt")(to_data([random_sentence(random.Random(0), 3)]))
+    with pytest.raises(ValueError, match="no 'input_ids'"):
+        model(without)
+    rootless = resolve("dt")(to_data([random_sentence(random.Random(0), 3)], vocab=VOCAB, root=False))
+    with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
+        model.readout(rootless, model(rootless))

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.data import Data
+
+from graphdep.nn.models import NodeEmbedding
+
+
+def data(**columns: list[int]) -> Data:
+    keys = {"input_ids": [3, 0, 4], "position": [0, 1, 2], "depth": [0, 2, 1]} | columns
+    return Data(num_nodes=3, **{key: torch.tensor(column) for key, column in keys.items()})
+
+
+def test_sum_of_word_position_and_level() -> None:
+    embedding = NodeEmbedding(5, 6, dropout=0.0)
+    expected = (
+        embedding.word.weight[[3, 0, 4]]
+        + embedding.position.weight[[0, 1, 2]]
+        + embedding.level.weight[[0, 2, 1]]
+    )
+    torch.testing.assert_close(embedding(data()), expected)
+
+
+def test_no_sentence_is_too_long_or_too_deep() -> None:
+    embedding = NodeEmbedding(5, 6, max_positions=2, max_levels=3, dropout=0.0)
+    beyond = embedding(data(position=[0, 7, 1000], depth=[2, 9, 1000]))
+    torch.testing.assert_close(beyond, embedding(data(position=[0, 1, 1], depth=[2, 2, 2])))
+    assert not torch.equal(beyond, embedding(data(position=[0, 1, 0], depth=[2, 2, 2])))
+
+
+def test_nodes_outside_the_trees_have_no_level() -> None:
+    embedding = NodeEmbedding(5, 6, dropout=0.0)
+    out = embedding(data(depth=[-1, 0, 0]))
+    torch.testing.assert_close(out[0], embedding.word.weight[3] + embedding.position.weight[0])
+    out.sum().backward()
+    assert embedding.level.weight.grad[0].tolist() == [2.0] * 6
+
+
+def test_without_positions_and_levels() -> None:
+    embedding = NodeEmbedding(5, 6, max_positions=0, max_levels=0, dropout=0.0)
+    assert [name for name, _ in embedding.named_parameters()] == ["word.weight"]
+    torch.testing.assert_close(embedding(data()), embedding.word.weight[[3, 0, 4]])
+
+
+def test_word_vectors() -> None:
+    vectors = torch.randn(5, 4)
+    embedding = NodeEmbedding(5, 6, vectors=vectors, max_positions=0, max_levels=0, dropout=0.0)
+    assert torch.equal(embedding.word.weight, vectors)
+    out = embedding(data())
+    torch.testing.assert_close(out, vectors[[3, 0, 4]] @ embedding.project.weight.T)
+    out.sum().backward()
+    assert embedding.word.weight.grad.any(), "word vectors are tuned"
+    nn.init.zeros_(embedding.word.weight)
+    embedding.reset_parameters()
+    assert torch.equal(embedding.word.weight, vectors)
+    assert isinstance(NodeEmbedding(5, 4, vectors=vectors).project, nn.Identity)
+    assert "vectors" not in embedding.state_dict()
+
+
+def test_dropout_in_training_only() -> None:
+    embedding = NodeEmbedding(5, 6, dropout=0.5)
+    assert not torch.equal(embedding(data()), embedding(data()))
+    embedding.eval()
+    assert torch.equal(embedding(data()), embedding(data()))
+
+
+@pytest.mark.parametrize("vectors", [None, torch.randn(5, 4)])
+def test_reset_parameters(vectors) -> None:
+    embedding = NodeEmbedding(5, 6, vectors=vectors)
+    for parameter in embedding.parameters():
+        nn.init.constant_(parameter, torch.nan)
+    embedding.reset_parameters()
+    assert all(bool(parameter.isfinite().all()) for parameter in embedding.parameters())
+
+
+def test_errors() -> None:
+    with pytest.raises(ValueError, match="'vectors' has 4 rows for a vocabulary of 5 words"):
+        NodeEmbedding(5, 6, vectors=torch.zeros(4, 6))
+    without = data()
+    del without["input_ids"]
+    with pytest.raises(ValueError, match="no 'input_ids': call to_data\\(..., vocab=...\\)"):
+        NodeEmbedding(5, 6)(without)
