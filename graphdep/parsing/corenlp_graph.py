@@ -18,9 +18,14 @@ def basic_tree(form: Sequence[str], edges: Iterable[dict[str, Any]]) -> tuple[li
     """Heads and relations from the JSON edges of a basic tree.
 
     Some models leave punctuation out of the tree: such words depend on the root.
+
+    Raises:
+        ValueError: If there is no root.
     """
     of_word = {int(e["dependent"]): (int(e["governor"]), _label(int(e["governor"]), e["dep"])) for e in edges}
     root = next((word for word, (governor, _) in of_word.items() if governor == 0), 0)
+    if not root:
+        raise ValueError("no root: no edge has governor 0")
     missing = [(root, "dep" if any(map(str.isalnum, word)) else "punct") for word in form]
     pairs = [of_word.get(word, missing[word - 1]) for word in range(1, len(form) + 1)]
     return [governor for governor, _ in pairs], [label for _, label in pairs]
