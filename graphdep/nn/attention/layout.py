@@ -239,10 +239,12 @@ def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tenso
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
         got = f"{edge_index.dtype}, {[*edge_index.shape]}"
         raise ValueError(f"'edge_index' must be a long tensor of shape [2, num_edges] (got {got})")
-    if clique is not None and clique.shape != (num_nodes,):
-        raise ValueError(f"'clique' must have shape [{num_nodes}], one number a node (got {[*clique.shape]})")
-    if ptr is not None and (ptr.dim() != 1 or ptr.numel() == 0):
-        raise ValueError(f"'ptr' must have shape [num_examples + 1] (got {[*ptr.shape]})")
+    if clique is not None and (clique.shape != (num_nodes,) or clique.dtype != torch.long):
+        got = f"{clique.dtype}, {[*clique.shape]}"
+        raise ValueError(f"'clique' must be a long tensor of shape [{num_nodes}] (got {got})")
+    if ptr is not None and (ptr.dim() != 1 or ptr.numel() == 0 or ptr.dtype != torch.long):
+        got = f"{ptr.dtype}, {[*ptr.shape]}"
+        raise ValueError(f"'ptr' must be a long tensor of shape [num_examples + 1] (got {got})")
     # Elsewhere the checks of values would stall the device; indexing fails there by itself.
     if edge_index.device.type != "cpu":
         return

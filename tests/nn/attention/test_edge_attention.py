@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import math
 from importlib.util import find_spec
 from itertools import combinations, pairwise
@@ -453,6 +454,20 @@ def test_terms_of_higher_precision_do_not_change_the_type(backend: str) -> None:
         assert [grad.dtype for grad in grads] == [x.dtype for x in leaves.values()]
 
 
+def test_auto_computes_no_block_that_is_nearly_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = []
+    module = importlib.import_module("graphdep.nn.attention.edge_attention")
+    for name in ("dense_attention", "reference_attention"):
+        attend = getattr(module, name)
+        spy = lambda *args, attend=attend, name=name: (chosen.append(name), attend(*args))[1]  # noqa: E731
+        monkeypatch.setattr(module, name, spy)
+    chain = torch.stack([torch.arange(299), torch.arange(1, 300)])
+    for edge_index in (chain, complete(6), torch.cat([complete(6)] * 2, dim=1)):  # sparse, full, repeated
+        run_backend("auto", case(300, edge_index))
+    run_backend("auto", case(300, NONE, clique=[0] * 300))
+    assert chosen == ["reference_attention", "dense_attention", "reference_attention", "dense_attention"]
+
+
 @each_backend
 def test_an_edge_index_object_is_accepted(backend: str) -> None:
     inputs = CASES["some rows empty"]
@@ -504,8 +519,12 @@ def test_errors_name_the_argument() -> None:
     for node in (3, -1):
         with pytest.raises(ValueError, match=f"'edge_index' names node {node}, but there are 3 nodes"):
             attend(edge_index=torch.tensor([[0, node], [1, 1]]))
-    with pytest.raises(ValueError, match="'clique' must have shape \\[3\\]"):
-        attend(clique=torch.zeros(4).long())
+    for wrong in (torch.zeros(4).long(), torch.zeros(3, 1).long(), torch.zeros(3), torch.zeros(3).bool()):
+        with pytest.raises(ValueError, match="'clique' must be a long tensor of shape \\[3\\]"):
+            attend(clique=wrong)
+    for wrong in (torch.tensor([0.0, 3.0]), torch.zeros(1, 1).long(), torch.zeros(0).long()):
+        with pytest.raises(ValueError, match="'ptr' must be a long tensor of shape \\[num_examples \\+ 1\\]"):
+            attend(clique=torch.zeros(3).long(), ptr=wrong)
     for ptr in ([0, 2], [1, 3], [0, 4], [0, 2, 1, 3]):
         with pytest.raises(ValueError, match="'ptr' must ascend from 0 to the 3 nodes"):
             attend(clique=torch.zeros(3).long(), ptr=torch.tensor(ptr))
