@@ -5,6 +5,7 @@ import operator
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphdep import Sentence, to_data
 from graphdep.testing import assert_batch_law
 from graphdep.testing.slow_tree import SlowTree, attended
 from graphdep.testing.strategies import example_lists, examples
@@ -17,7 +18,6 @@ from graphdep.transforms import (
     SelfLoops,
     SpecialEdges,
 )
-from graphdep.transforms.edge_set import EdgeSet
 
 atoms = st.sampled_from(
     [
@@ -85,5 +85,9 @@ def test_nested_cliques_stay_implicit(data):
     assert SlowTree(data).size == (example & utterance)(data).clique.numel()
 
 
-def test_operators_are_those_of_sets():
-    assert all(hasattr(EdgeSet, f"__{name}__") for name in ("or", "and", "sub"))
+def test_nested_cliques_of_100_000_words():
+    data = to_data([Sentence.chain(["x"] * 100_000)])
+    for edges in (CompleteEdges("utterance") | CompleteEdges(), CompleteEdges() & CompleteEdges("utterance")):
+        assert (edges | SelfLoops())(data).num_edges == 0
+    assert (DependencyEdges("both") & CompleteEdges())(data).num_edges == 200_000
+    assert (DependencyEdges("both") - CompleteEdges())(data).num_edges == 0

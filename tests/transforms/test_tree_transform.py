@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import random
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
-from graphdep.testing import assert_batch_law, assert_same_data, random_data
+from graphdep.testing import assert_batch_law, assert_same_data
 from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples, sentences
 from graphdep.transforms import ChainTree, RandomTree, RelationNodes, ReversedTree, SelfLoops
@@ -92,13 +90,3 @@ def test_cycle():
     data.governor_index = torch.tensor([1, 0])
     with pytest.raises(ValueError, match="'governor_index' has a cycle"):
         ReversedTree()(data)
-
-
-def test_random_data_is_to_data_where_both_can():
-    rng = random.Random(0)
-    parsed = [Sentence.chain(["a", "b"]), Sentence(["a", "b", "c"], [2, 0, 2], ["nsubj", "root", "obj"])]
-    got, expected = (
-        random_data(rng, parsed, input_ids=False),
-        to_data(parsed, positions="example", segment=[0, 1]),
-    )
-    assert_same_data(got, expected)
