@@ -80,8 +80,7 @@ class _DenseAttention(torch.autograd.Function):
         weights, raw_scores = saved[: len(layout.buckets)], saved[len(layout.buckets) :]
         into, back = layout.rows(heads)
         with torch.autocast(grad_out.device.type, enabled=False):
-            grad = _take_rows(grad_out.to(q.dtype), into)
-            _clear_padding(grad, layout, heads)
+            grad = _take_rows(grad_out.to(q.dtype), into)  # padded rows have no weight to pass theirs on
             grad_q, grad_k, grad_v = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
             grad_bias = q.new_zeros(layout.num_edges, heads) if ctx.has_bias or ctx.has_scale else None
             grad_scale = torch.zeros_like(grad_bias) if ctx.has_scale and grad_bias is not None else None
@@ -182,14 +181,3 @@ def _dropout_mask(weight: Tensor, dropout_p: float) -> Tensor | None:
     if dropout_p == 1.0:
         return torch.zeros_like(weight)
     return torch.empty_like(weight).bernoulli_(1 - dropout_p).div_(1 - dropout_p)
-
-
-def _clear_padding(grad: Tensor, layout: AttentionLayout, heads: int) -> None:
-    """Padded rows repeat a real node's gradient after the gather; they must not pass it on twice."""
-    if layout.padding is None:
-        return
-    for bucket in layout.buckets:
-        blocks, nodes = bucket.shape
-        padding = layout.padding[bucket.start : bucket.start + blocks * nodes].view(blocks, 1, nodes, 1)
-        view = _bucket_view(grad, bucket, heads).view(blocks, heads, nodes, -1)
-        view.masked_fill_(padding, 0.0)
