@@ -66,7 +66,7 @@ class SICK(ParsedDataset):
     """
 
     corpus = "SICK"
-    published = "https://zenodo.org/records/2787612 and on the pages of SemEval-2014 Task 1"
+    published = "https://alt.qcri.org/semeval2014/task1 (SemEval-2014 Task 1, data and tools)"
     tasks = ("relatedness", "entailment")
     labels = LABELS
 

@@ -1,0 +1,125 @@
+"""The self-written sentence pairs of ``datasets/mini``, from a seeded grammar."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from graphdep.datasets.sick import FILES, HEADER
+from graphdep.io.atomic import atomic_path
+
+T = TypeVar("T")
+
+AGENTS = "doctor teacher driver nurse".split()
+PATIENTS = "woman student boy girl".split()
+BYSTANDERS = "lion bear horse monkey dog cat".split()
+VERBS = "chased pushed helped followed watched kicked hugged called stopped pulled".split()
+ADJECTIVES = "old young tall small happy tired".split()
+
+# What counts is v(a, p): a does it to p. The bystanders y and z and their verbs w and u stand in between.
+LONG = ("{a}{first} {v} {p}{last}", "{p}{first} was {v} by {a}{last}")
+SHORT = ("{a} {v} {p}", "{p} was {v} by {a}", "it was {a} that {v} {p}", "it was {p} that {a} {v}")
+ONE = (" near {y}", " that {w} {y}", " that was {w} by {y}", " that {y} {w}")
+TWO = (
+    " that {w} {y} near {z}",
+    " that was {w} by {y} near {z}",
+    " near {y} that {w} {z}",
+    " that {y} near {z} {w}",
+)
+
+# Sets of three pairs in each split, and the share of events that only test has, in half of its sets.
+SETS = {"train": 400, "val": 66, "test": 134}
+HELD_OUT = 0.2
+JUDGMENTS = (("4.8", "ENTAILMENT"), ("1.7", "CONTRADICTION"), ("3.2", "NEUTRAL"))
+
+
+class Scene(NamedTuple):
+    """Who does it, to whom, and the two bystanders."""
+
+    agent: str
+    patient: str
+    near: str
+    far: str
+
+    def told(self, frame: str, verbs: Sequence[str], adjectives: Sequence[str] = ("", "", "", "")) -> str:
+        """The scene in the words of a frame; an adjective goes with a place in the frame, not with a noun."""
+        a, p, y, z = (
+            f"the {adjective} {noun}".replace("  ", " ") for adjective, noun in zip(adjectives, self)
+        )
+        v, w, u = verbs
+        text = frame.format(a=a, p=p, y=y, z=z, v=v, w=w, u=u)
+        return text[0].upper() + text[1:]
+
+
+def write_mini(root: str | os.PathLike[str]) -> None:
+    """Writes the raw files of ``datasets/mini`` below ``root``, the same bytes every time.
+
+    ``SICK(root)`` then loads them. ``datasets/mini/README.md`` says what is in them.
+    """
+    for split, content in mini_files().items():
+        path = Path(root, "raw", FILES[split])
+        if not path.exists() or path.read_bytes() != content:
+            with atomic_path(path) as temporary:
+                temporary.write_bytes(content)
+
+
+def mini_files() -> dict[str, bytes]:
+    """The content of the raw file of each split."""
+    grammar = _Grammar(random.Random(2020))
+    files = {}
+    for split, sets in SETS.items():
+        rows = grammar.shuffled([row for _ in range(sets) for row in grammar.pairs(split)])
+        lines = [HEADER, *((str(number), *row) for number, row in enumerate(rows, start=1))]
+        files[split] = "".join("\t".join(line) + "\n" for line in lines).encode()
+    return files
+
+
+class _Grammar:
+    """Draws with ``random()`` alone: only that is the same in every version of Python."""
+
+    def __init__(self, source: random.Random) -> None:
+        self.source = source
+        self.seen: set[tuple[str, str]] = set()
+        events = self.shuffled(list(product(VERBS, AGENTS, PATIENTS)))
+        self.held_out = set(events[: round(HELD_OUT * len(events))])
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[int(self.source.random() * len(options))]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        return [items[i] for _, i in sorted((self.source.random(), i) for i in range(len(items)))]
+
+    def pairs(self, split: str) -> list[tuple[str, str, str, str]]:
+        """Three pairs with the same words, one a label: as it says, turned round, with a bystander."""
+        own = split == "test" and self.source.random() < 0.5
+        while True:
+            verbs = self.shuffled(VERBS)[:3]
+            a, p = self.pick(AGENTS), self.pick(PATIENTS)
+            if ((verbs[0], a, p) in self.held_out) != own:
+                continue
+            y, z = self.shuffled(BYSTANDERS)[:2]
+            one, frame = Scene(a, p, y, z), self.frame()
+            other = self.pick((Scene(a, y, p, z), Scene(a, z, y, p), Scene(y, p, a, z), Scene(z, p, y, a)))
+            adjectives = [self.pick(("", "", self.pick(ADJECTIVES))) for _ in one]
+            second = one.told(self.pick(SHORT), verbs)
+            firsts = [scene.told(frame, verbs, adjectives) for scene in (one, Scene(p, a, y, z), other)]
+            if self.seen.isdisjoint((first, second) for first in firsts):
+                self.seen.update((first, second) for first in firsts)
+                return [(first, second, *judgment) for first, judgment in zip(firsts, JUDGMENTS)]
+
+    def frame(self) -> str:
+        """A long frame: the two bystanders stand after its first noun, after its last, or one after each."""
+        core = self.pick(LONG)
+        after_first = self.pick((0, 1, 1, 2))
+        if after_first == 1:
+            first, last = self.pick(ONE), self.pick(ONE).replace("{y}", "{z}").replace("{w}", "{u}")
+        else:
+            both = self.pick(TWO)
+            first, last = (both, "") if after_first == 2 else ("", both)
+        if first.endswith("{w}") and " was " not in core:
+            first += " then"  # two verbs on end are hard to parse
+        return core.replace("{first}", first).replace("{last}", last)
