@@ -38,7 +38,12 @@ def example_hash(nodes: Nodes, seed: int) -> Tensor:
             value = nodes[key].long()
             row = mix(row ^ (value - nodes.ptr[nodes.example] if "index" in key else value))
     total = torch.zeros_like(nodes.ptr[:-1]).index_add(0, nodes.example, row)
-    return mix(total ^ mix(torch.full_like(total, _signed(seed % (1 << 64)))))
+    return mix(total ^ seed_key(total, seed))
+
+
+def seed_key(like: Tensor, seed: int) -> Tensor:
+    """The hash of a seed of any size, as often as ``like`` has entries."""
+    return mix(torch.full_like(like, _signed(seed % (1 << 64))))
 
 
 def unsigned(value: Tensor) -> Tensor:

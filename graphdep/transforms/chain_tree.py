@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from graphdep.transforms.tree_transform import TreeTransform, WordTable
+from graphdep.transforms._options import choice
+from graphdep.transforms.tree_transform import LABELS, TreeTransform, WordTable
 
 
 class ChainTree(TreeTransform):
     r"""Replaces the parse: the first word of each utterance is the root, each other depends on the previous.
 
-    Relations stay with their words, except that the old and the new root word exchange theirs. A control:
-    as many arcs, but no syntax.
+    A control: as many arcs, but no syntax.
+
+    Args:
+        labels: ``"dep"``: the first word has the relation *root*, every other one *dep*. ``"keep"``:
+            relations stay with their words, except that the old and the new root word exchange theirs.
+            (default: ``"dep"``)
+
+    Raises:
+        ValueError: If :obj:`labels` is neither.
     """
+
+    def __init__(self, *, labels: str = "dep") -> None:
+        self.labels = choice("labels", labels, LABELS)
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         governor = (words.row - 1).maximum(words.start)
-        return governor, words.swap_root(governor)
+        return governor, words.label(governor, self.labels)

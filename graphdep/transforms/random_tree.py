@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from graphdep.transforms._hash import example_hash, mix, unsigned
-from graphdep.transforms._options import count
-from graphdep.transforms.tree_transform import TreeTransform, WordTable
+from graphdep.transforms._hash import mix, seed_key, unsigned
+from graphdep.transforms._options import choice, count
+from graphdep.transforms.tree_transform import LABELS, TreeTransform, WordTable
 
 
 class RandomTree(TreeTransform):
     r"""Replaces the parse of each utterance by a random recursive tree: words are taken in random order, the
     first is the root, each other one depends on one of those before it, all equally likely.
 
-    Relations stay with their words, except that the old and the new root word exchange theirs. The tree
-    depends on the seed and on what the example holds, not on its place in a batch nor on the time, so a
-    sentence has the same random tree in every epoch.
+    The tree depends on the seed and on the words of the utterance alone (on their :obj:`input_ids`; without
+    them, on their number), so equal sentences have equal random trees: in both halves of a pair, in every
+    pair, batch and epoch. Nothing of the parse is left in it.
 
     Args:
         seed: A whole number >= 0. (default: :obj:`0`)
+        labels: ``"dep"``: the root word has the relation *root*, every other one *dep*. ``"keep"``: relations
+            stay with their words, except that the old and the new root word exchange theirs; the labels then
+            still tell what the parser thought of each word. (default: ``"dep"``)
 
     Raises:
-        ValueError: If :obj:`seed` is no such number.
+        ValueError: If an argument is none of those.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, *, labels: str = "dep") -> None:
         self.seed = count("seed", seed)
+        self.labels = choice("labels", labels, LABELS)
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
-        nodes = words.nodes
-        chance = mix(example_hash(nodes, self.seed)[nodes.example[words.node]] ^ mix(nodes.local[words.node]))
+        chance = mix(self._hash(words)[words.start] ^ mix(words.place))
         order = chance.argsort(stable=True)
         order = order[words.start[order].argsort(stable=True)]
         # Row k of `order` is the word at place k; it picks one of the places before it.
         earlier = words.place.clamp(min=1)
         pick = unsigned(mix(chance[order])) % earlier
         governor = words.row.index_copy(0, order, order[words.start + pick])
-        return governor, words.swap_root(governor)
+        return governor, words.label(governor, self.labels)
+
+    def _hash(self, words: WordTable) -> Tensor:
+        """A number for each utterance, at the row of its first word."""
+        row = mix(words.place)
+        if "input_ids" in words.nodes.data:
+            row = mix(row ^ words.nodes["input_ids"][words.node])
+        total = torch.zeros_like(row).index_add(0, words.start, row)
+        return mix(total ^ seed_key(total, self.seed))

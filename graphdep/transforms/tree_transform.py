@@ -14,6 +14,9 @@ from graphdep.transforms._options import constructor_repr, refuse_keys
 from graphdep.transforms._ranges import offsets
 from graphdep.transforms._write import ends_of, write
 from graphdep.transforms.nodes import Nodes
+from graphdep.vocab import RelationVocab
+
+LABELS = ("dep", "keep")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,14 @@ class WordTable:
         if bool((first == roots.numel()).any()):
             raise ValueError("'governor_index' has a cycle: an utterance has no root word")
         return first
+
+    def label(self, governor: Tensor, labels: str) -> Tensor:
+        """Relations for a tree that is not the parse: none but *root* and *dep*, or the parse's."""
+        if labels == "keep":
+            return self.swap_root(governor)
+        relations = RelationVocab()
+        plain = torch.full_like(self.deprel, relations["dep"])
+        return plain.masked_fill(governor == self.row, relations["root"])
 
     def swap_root(self, governor: Tensor) -> Tensor:
         """The relations, each with its word, but those of the old and of the new root word exchanged."""

@@ -56,3 +56,13 @@ def test_bad_seed(seed):
     with pytest.raises(ValueError, match="'seed' must be a whole number of at least 0"):
         RandomTree(seed)
     assert RandomTree(2**70)
+
+
+def test_equal_sentences_have_equal_trees_wherever_they_stand():
+    vocab = Vocab("abcdefgh")
+    one, other = Sentence.chain(list("abcdefgh")), Sentence(list("abcdefgh"), [0] + [1] * 7, ["dep"] * 8)
+    pair = to_data([one, other], vocab=vocab)
+    alone = RandomTree(3)(to_data([other], vocab=vocab))
+    both = RandomTree(3)(Batch.from_data_list([to_data([Sentence.chain(["a"])], vocab=vocab), pair]))
+    for start in (2, 11):  # after the first example, and as the second half of the pair
+        assert torch.equal(both.governor_index[start : start + 9] - start, alone.governor_index)

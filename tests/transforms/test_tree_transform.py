@@ -11,7 +11,8 @@ from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples, sentences
 from graphdep.transforms import ChainTree, RandomTree, RelationNodes, ReversedTree, SelfLoops
 
-transforms = st.sampled_from([ChainTree(), ReversedTree(), RandomTree(0), RandomTree(7)])
+KEEP = [ChainTree(labels="keep"), RandomTree(0, labels="keep"), RandomTree(7, labels="keep")]
+transforms = st.sampled_from([ChainTree(), ReversedTree(), RandomTree(0), RandomTree(7), *KEEP])
 
 
 def parse_of(data, utterance, relations):
@@ -68,6 +69,15 @@ def test_law_without_arcs(datas, transform):
 
 
 @given(sentences(multiroot=True), st.sampled_from([ChainTree(), RandomTree(0), RandomTree(7)]))
+def test_no_label_of_the_parse_is_left(sentence, transform):
+    relations = RelationVocab()
+    new = transform(to_data([sentence]))
+    words = new.word >= 0
+    expected = torch.where(new.depth == 1, relations["root"], relations["dep"])
+    assert torch.equal(new.deprel[words], expected[words])
+
+
+@given(sentences(multiroot=True), st.sampled_from(KEEP))
 def test_relations_stay_but_for_the_roots(sentence, transform):
     old = to_data([sentence])
     new = transform(old)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn.inits import glorot, zeros
+from torch_geometric.nn.inits import glorot
 
 from graphdep.vocab import RelationVocab
 
 GATES = ("sigmoid", "tanh", None)
 STATES = ("query", "key")
+
+
+def reset_relation(relation: nn.Embedding) -> None:
+    """Relation vectors of length about 1: with PyTorch's, of length sqrt(relation_dim), random relation
+    scores would outweigh the words' own, and AdaGrad's small steps never make up for that.
+    """
+    nn.init.normal_(relation.weight, std=relation.embedding_dim**-0.5)
 
 
 class GatedRelationScore(nn.Module):
@@ -82,11 +89,12 @@ class GatedRelationScore(nn.Module):
 
     def reset_parameters(self) -> None:
         if not self.shares_relation:  # its owner resets a shared one
-            self.relation.reset_parameters()
-        zeros(self.lin_score) if self.gate is None else glorot(self.lin_score)
+            reset_relation(self.relation)
+        glorot(self.lin_score)
         if self.gate is not None:
-            for parameter in (self.gate_node, self.gate_relation, self.gate_out):
-                glorot(parameter)
+            glorot(self.gate_node)
+            glorot(self.gate_relation)
+            nn.init.normal_(self.gate_out, std=0.02)  # every gate starts half open, whatever the word
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor | None]:
         typed = (edge_type != RelationVocab.NONE).unsqueeze(-1)

@@ -7,6 +7,7 @@ from torch_geometric.data import Data
 
 from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention.gated_relation_score import reset_relation
 from graphdep.nn.conv import AttentionConv, GatedRelationConv
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.transformer_layer import TransformerLayer
@@ -93,6 +94,8 @@ class DependencyTransformer(nn.Module):
             dropout=dropout,
         )
         self.relation = nn.Embedding(num_relations, relation_dim) if relation_attention else None
+        if self.relation is not None:
+            reset_relation(self.relation)
         size = hidden_channels // heads
 
         def conv() -> AttentionConv:
@@ -118,7 +121,7 @@ class DependencyTransformer(nn.Module):
     def reset_parameters(self) -> None:
         self.embedding.reset_parameters()
         if self.relation is not None:
-            self.relation.reset_parameters()
+            reset_relation(self.relation)
         for layer in self.layers:
             layer.reset_parameters()  # type: ignore[operator]
 
