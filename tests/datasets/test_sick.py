@@ -151,7 +151,7 @@ def test_sick_says_where_the_files_are(tmp_path, parser):
         "SICK_train.txt",
         "SICK_trial.txt",
         "SICK_test_annotated.txt",
-        "zenodo",
+        "semeval2014",
         "raw_from=",
         "--raw-from",
     ):
