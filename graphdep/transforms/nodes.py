@@ -23,10 +23,12 @@ class Nodes:
         data: One example or a batch of them, with the keys that :func:`graphdep.to_data` writes.
 
     Raises:
-        ValueError: If a key that is asked for is missing.
+        ValueError: If the data is no ``Data``, or a key that is asked for is missing.
     """
 
     def __init__(self, data: Data) -> None:
+        if not isinstance(data, Data):
+            raise ValueError(f"'data' must be a Data or a Batch of them (got {type(data).__name__})")
         self.data = data
 
     def __getitem__(self, key: str) -> Tensor:

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from graphdep.nn.attention.layout import AttentionLayout, Bucket
 
@@ -72,8 +71,9 @@ class _DenseAttention(torch.autograd.Function):
         return out.index_select(0, back).view_as(query), alpha
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad_out: Tensor, grad_alpha: Tensor | None) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():  # so under create_graph=True alone; the graph would be a wrong one
+            raise RuntimeError("backend='dense' has no second derivative: use backend='reference'")
         q, k, v, score_scale, *saved = ctx.saved_tensors
         layout: AttentionLayout = ctx.layout
         heads, channels = grad_out.shape[1:]

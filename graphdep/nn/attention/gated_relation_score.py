@@ -10,6 +10,7 @@ from graphdep.vocab import RelationVocab
 
 GATES = ("sigmoid", "tanh", None)
 STATES = ("query", "key")
+UNTYPED = ("keep", "gate")
 
 
 def reset_relation(relation: nn.Embedding) -> None:
@@ -29,7 +30,9 @@ class GatedRelationScore(nn.Module):
         \mathbf{V}_g\big), \quad S_{ij} = (1 - g_{ij}) S^e_{ij} + g_{ij} S^r_{ij}
 
     in every head on its own, where :math:`i` attends to :math:`j`. Without the gate (DT_lr in the paper's
-    Table 3), :math:`S_{ij} = S^e_{ij} + S^r_{ij}`. Pairs of relation NONE keep :math:`S^e_{ij}`.
+    Table 3), :math:`S_{ij} = S^e_{ij} + S^r_{ij}`. Pairs of relation NONE keep :math:`S^e_{ij}`; Eq. 2-3
+    read with :math:`\mathbf{r}_{ij} = 0` would scale theirs by :math:`1 - g_{ij}` as well:
+    ``untyped="gate"``, for which all pairs must be edges.
 
     All of it depends on (relation, head) or on (node, head) alone, so it is computed as two tables and
     looked up along the edges; nothing of size [edges, relation_dim] ever exists.
@@ -45,6 +48,8 @@ class GatedRelationScore(nn.Module):
         gate: ``"sigmoid"`` (Eq. 3), ``"tanh"`` (text) or :obj:`None` (no gate). (default: ``"sigmoid"``)
         gate_state: Whose state the gate reads: ``"query"`` (Eq. 3) or ``"key"`` (text). (default:
             ``"query"``)
+        untyped: Pairs of relation NONE ``"keep"`` their score or go through the ``"gate"``. (default:
+            ``"keep"``)
         relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; without, the
             module has its own. (default: :obj:`None`)
 
@@ -55,7 +60,8 @@ class GatedRelationScore(nn.Module):
           :func:`~graphdep.nn.attention.edge_attention`; the scale is :obj:`None` without the gate
 
     Raises:
-        ValueError: If :obj:`gate`, :obj:`gate_state` or the shape of :obj:`relation` is wrong.
+        ValueError: If :obj:`gate`, :obj:`gate_state`, :obj:`untyped` or the shape of :obj:`relation` is
+            wrong.
     """
 
     def __init__(
@@ -67,9 +73,12 @@ class GatedRelationScore(nn.Module):
         *,
         gate: str | None = "sigmoid",
         gate_state: str = "query",
+        untyped: str = "keep",
         relation: nn.Embedding | None = None,
     ) -> None:
         super().__init__()
+        if untyped not in UNTYPED:
+            raise ValueError(f"'untyped' must be 'keep' or 'gate' (got {untyped!r})")
         if gate not in GATES:
             raise ValueError(f"'gate' must be 'sigmoid', 'tanh' or None (got {gate!r})")
         if gate_state not in STATES:
@@ -78,8 +87,10 @@ class GatedRelationScore(nn.Module):
             shape = [*relation.weight.shape]
             raise ValueError(f"'relation' must be of shape [{num_relations}, {relation_dim}] (got {shape})")
         self.in_channels, self.heads, self.gate, self.gate_state = in_channels, heads, gate, gate_state
-        self.shares_relation = relation is not None
-        self.relation = relation if relation is not None else nn.Embedding(num_relations, relation_dim)
+        self.untyped = untyped
+        # A shared table is its owner's: registered here as well, a state_dict would hold it once a layer.
+        self._shared = (relation,)
+        self.own_relation = None if relation is not None else nn.Embedding(num_relations, relation_dim)
         self.lin_score = nn.Parameter(torch.empty(relation_dim, heads))  # V_r of every head
         if gate is not None:
             self.gate_node = nn.Parameter(torch.empty(heads, in_channels, relation_dim))  # W_{g,e}
@@ -87,9 +98,16 @@ class GatedRelationScore(nn.Module):
             self.gate_out = nn.Parameter(torch.empty(heads, relation_dim))  # V_g
         self.reset_parameters()
 
+    @property
+    def relation(self) -> nn.Embedding:
+        """The relation vectors, its own or shared."""
+        relation = self._shared[0] or self.own_relation
+        assert relation is not None
+        return relation
+
     def reset_parameters(self) -> None:
-        if not self.shares_relation:  # its owner resets a shared one
-            reset_relation(self.relation)
+        if self.own_relation is not None:
+            reset_relation(self.own_relation)
         glorot(self.lin_score)
         if self.gate is not None:
             glorot(self.gate_node)
@@ -104,17 +122,17 @@ class GatedRelationScore(nn.Module):
         # (h_i W_ge + r_ij W_gr) V_g = h_i (W_ge V_g) + r_ij (W_gr V_g): a node part and a relation part.
         node = x @ torch.einsum("hcr,hr->ch", self.gate_node, self.gate_out)
         relation = self.relation.weight @ torch.einsum("hcr,hr->ch", self.gate_relation, self.gate_out)
-        table = torch.cat([score, relation], dim=1).index_select(0, edge_type)
+        table = torch.cat([score, relation], dim=1).index_select(0, edge_type) * typed  # NONE: r = 0
         score_e, gate_r = table.split(self.heads, dim=1)
         end = edge_index[1 if self.gate_state == "query" else 0]
         logit = node.index_select(0, end) + gate_r
         gate = logit.sigmoid() if self.gate == "sigmoid" else logit.tanh()
-        gate = gate * typed
+        gate = gate * typed if self.untyped == "keep" else gate
         return gate * score_e, 1 - gate
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.in_channels}, heads={self.heads}, "
             f"num_relations={self.relation.num_embeddings}, relation_dim={self.relation.embedding_dim}, "
-            f"gate={self.gate!r}, gate_state={self.gate_state!r})"
+            f"gate={self.gate!r}, gate_state={self.gate_state!r}, untyped={self.untyped!r})"
         )

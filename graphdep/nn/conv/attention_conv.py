@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv import MessagePassing
-from torch_geometric.utils import softmax
 
 from graphdep.nn.attention import AttentionLayout, edge_attention
 
@@ -67,6 +66,8 @@ class AttentionConv(MessagePassing):
         self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.reset_parameters()
 
+    extra_options: ClassVar[dict[str, Any]] = {}  # a subclass's options and their defaults, for its repr
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # PyG replaces `propagate` of a class at its first instance by one that asks no explainer, and keeps
@@ -113,32 +114,32 @@ class AttentionConv(MessagePassing):
     ) -> Any:
         """Projects, attends with the edges' score terms, joins the heads."""
         edge_index = self._check(x, edge_index)
-        layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+        if layout is None:
+            layout = AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+        check_layout(layout, edge_index)
         query, key, value = (
             lin(x).view(-1, self.heads, self.out_channels)
             for lin in (self.lin_query, self.lin_key, self.lin_value)
         )
         weights: tuple[Tensor, Tensor] | None = None
-        if self.sends_messages:
-            if layout.group is not None:
-                raise ValueError("a clique has no edges to explain: use CompleteEdges(materialize=True)")
-            weights = (edge_index, self._alpha_of_edges(query, key, edge_index, attn_bias, score_scale))
+        if self.sends_messages and layout.group is not None:
+            raise ValueError("a clique has no edges to explain: use CompleteEdges(materialize=True)")
+        out = edge_attention(
+            query,
+            key,
+            value,
+            edge_index,
+            attn_bias=attn_bias,
+            score_scale=score_scale,
+            layout=layout,
+            dropout_p=self.dropout if self.training and not self.sends_messages else 0.0,
+            return_attention_weights=bool(return_attention_weights) or self.sends_messages,
+            backend="reference" if self.sends_messages else self.backend,
+        )
+        if isinstance(out, tuple):
+            out, weights = out
+        if self.sends_messages and weights is not None:
             out = self.propagate(edge_index, value=value, alpha=weights[1], size=(x.size(0), x.size(0)))
-        else:
-            out = edge_attention(
-                query,
-                key,
-                value,
-                edge_index,
-                attn_bias=attn_bias,
-                score_scale=score_scale,
-                layout=layout,
-                dropout_p=self.dropout if self.training else 0.0,
-                return_attention_weights=bool(return_attention_weights),
-                backend=self.backend,
-            )
-            if isinstance(out, tuple):
-                out, weights = out
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, weights) if return_attention_weights else out
 
@@ -152,20 +153,6 @@ class AttentionConv(MessagePassing):
         steps = ("propagate", "message", "aggregate")
         hooks = [f"_{step}_forward_{when}" for step in steps for when in ("pre_hooks", "hooks")]
         return bool(self.explain) or any(getattr(self, name, None) for name in hooks)
-
-    def _alpha_of_edges(
-        self,
-        query: Tensor,
-        key: Tensor,
-        edge_index: Tensor,
-        attn_bias: Tensor | None,
-        score_scale: Tensor | None,
-    ) -> Tensor:
-        source, target = edge_index
-        score = (query[target] * key[source]).sum(dim=-1) / self.out_channels**0.5
-        score = score if score_scale is None else score * score_scale
-        score = score if attn_bias is None else score + attn_bias
-        return softmax(score, target, num_nodes=query.size(0))
 
     def _check(self, x: Tensor, edge_index: Tensor) -> Tensor:
         if not isinstance(x, Tensor):
@@ -182,4 +169,21 @@ class AttentionConv(MessagePassing):
         return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, heads={self.heads})"
+        options = {"concat": True, "dropout": 0.0, "backend": "auto", **self.extra_options}
+        shown = [
+            f", {name}={value!r}"
+            for name, default in options.items()
+            if (value := getattr(self, name)) != default
+        ]
+        sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
+        return f"{type(self).__name__}({sizes}{''.join(shown)})"
+
+
+@torch.compiler.disable  # reads values
+def check_layout(layout: AttentionLayout, edge_index: Tensor) -> None:
+    """Raises :class:`ValueError` if a prepared layout is of other edges; off the CPU only sizes are compared."""
+    same = layout.edge_index is edge_index or layout.edge_index.shape == edge_index.shape
+    if same and layout.edge_index is not edge_index and edge_index.device.type == "cpu":
+        same = torch.equal(layout.edge_index, edge_index)
+    if not same:
+        raise ValueError(f"'layout' ({layout}) is of other edges than 'edge_index' {[*edge_index.shape]}")

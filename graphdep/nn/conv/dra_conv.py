@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -35,6 +35,8 @@ class DRAConv(AttentionConv):
     Raises:
         ValueError: If :obj:`residual` and input and output differ in size.
     """
+
+    extra_options: ClassVar[dict[str, Any]] = {"residual": False}
 
     def __init__(
         self, in_channels: int, out_channels: int, heads: int = 1, *, residual: bool = False, **kwargs: Any

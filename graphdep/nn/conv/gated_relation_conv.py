@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,7 @@ class GatedRelationConv(AttentionConv):
         relation_dim: Size of the relation vectors. (default: :obj:`30`)
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
+        untyped: ``"keep"`` or ``"gate"``; the latter writes the pairs of cliques out. (default: ``"keep"``)
         relation: Relation vectors shared between layers. (default: :obj:`None`)
         **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
             stand too.
@@ -38,6 +39,8 @@ class GatedRelationConv(AttentionConv):
     Shapes:
         - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
     """
+
+    extra_options: ClassVar[dict[str, Any]] = {"gate": "sigmoid", "gate_state": "query", "untyped": "keep"}
 
     def __init__(
         self,
@@ -49,10 +52,12 @@ class GatedRelationConv(AttentionConv):
         relation_dim: int = 30,
         gate: str | None = "sigmoid",
         gate_state: str = "query",
+        untyped: str = "keep",
         relation: nn.Embedding | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(in_channels, out_channels, heads, **kwargs)
+        self.gate, self.gate_state, self.untyped = gate, gate_state, untyped
         self.score = GatedRelationScore(
             in_channels,
             heads,
@@ -60,6 +65,7 @@ class GatedRelationConv(AttentionConv):
             relation_dim,
             gate=gate,
             gate_state=gate_state,
+            untyped=untyped,
             relation=relation,
         )
 
@@ -82,6 +88,10 @@ class GatedRelationConv(AttentionConv):
         edge_index = self._check(x, edge_index)
         _check_types(edge_type, edge_index, self.score.relation.num_embeddings)
         layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+        if self.score.untyped == "gate" and layout.group is not None:
+            edge_type = nn.functional.pad(edge_type, (0, layout.pairs.size(1) - layout.num_edges))
+            layout = layout.materialize()
+            edge_index = layout.edge_index
         attn_bias, score_scale = self.score(x, edge_index, edge_type)
         return self.attend(
             x,

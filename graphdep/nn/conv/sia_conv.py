@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.conv.attention_conv import AttentionConv, check_layout
 
 MASKS = ("additive", "multiplicative")
 
@@ -42,6 +42,8 @@ class SIAConv(AttentionConv):
     Raises:
         ValueError: If :obj:`mask` is unknown, or cliques meet the multiplicative mask.
     """
+
+    extra_options: ClassVar[dict[str, Any]] = {"mask": "additive"}
 
     def __init__(
         self, in_channels: int, out_channels: int, heads: int = 1, *, mask: str = "additive", **kwargs: Any
@@ -78,7 +80,9 @@ class SIAConv(AttentionConv):
             raise ValueError(
                 "mask='multiplicative' attends to all pairs: its edges cannot be explained one by one"
             )
-        layout = layout or AttentionLayout(self._check(x, edge_index), x.size(0), ptr=ptr)
+        edge_index = self._check(x, edge_index)
+        layout = layout or AttentionLayout(edge_index, x.size(0), ptr=ptr)
+        check_layout(layout, edge_index)
         every, in_mask = _complete(layout.edge_index, x.size(0), layout.ptr)
         scale = in_mask.to(x.dtype).unsqueeze(-1).expand(-1, self.heads)
         return self.attend(x, every, score_scale=scale, return_attention_weights=return_attention_weights)

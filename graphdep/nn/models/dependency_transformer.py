@@ -45,9 +45,10 @@ class DependencyTransformer(nn.Module):
         relation_attention: Use relation scores; otherwise plain self-attention. (default: :obj:`True`)
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
+        untyped: What becomes of pairs without a relation: ``"keep"`` or ``"gate"``. (default: ``"keep"``)
         level_embedding: Add the embedding of a word's depth. (default: :obj:`True`)
         position_embedding: Add the embedding of a word's position. (default: :obj:`True`)
-        norm_first: Normalise before each part of a block. (default: :obj:`False`)
+        norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
         max_positions: Positions told apart. (default: :obj:`512`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -75,6 +76,7 @@ class DependencyTransformer(nn.Module):
         relation_attention: bool = True,
         gate: str | None = "sigmoid",
         gate_state: str = "query",
+        untyped: str = "keep",
         level_embedding: bool = True,
         position_embedding: bool = True,
         norm_first: bool = False,
@@ -109,6 +111,7 @@ class DependencyTransformer(nn.Module):
                 relation_dim=relation_dim,
                 gate=gate,
                 gate_state=gate_state,
+                untyped=untyped,
                 relation=self.relation,
                 dropout=dropout,
             )
@@ -118,7 +121,11 @@ class DependencyTransformer(nn.Module):
             for _ in range(num_layers)
         )
 
+        self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
+
     def reset_parameters(self) -> None:
+        if isinstance(self.norm, nn.LayerNorm):
+            self.norm.reset_parameters()
         self.embedding.reset_parameters()
         if self.relation is not None:
             reset_relation(self.relation)
@@ -131,7 +138,7 @@ class DependencyTransformer(nn.Module):
         x = self.embedding(data)
         for layer in self.layers:
             x = layer(x, *args, layout=layout)
-        return x
+        return self.norm(x)
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """States of the ROOT nodes ``[num_utterances, hidden_channels]``, in the order of the utterances.

@@ -45,11 +45,9 @@ class NodeEmbedding(nn.Module):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
-        if vectors is not None and vectors.size(0) != num_words:
-            raise ValueError(f"'vectors' has {vectors.size(0)} rows for a vocabulary of {num_words} words")
+        if vectors is not None and (vectors.dim() != 2 or vectors.size(0) != num_words):
+            raise ValueError(f"'vectors' must be of shape [{num_words}, dim] (got {[*vectors.shape]})")
         dim = hidden_channels if vectors is None else vectors.size(1)
-        self.vectors: Tensor | None
-        self.register_buffer("vectors", vectors, persistent=False)
         self.word = nn.Embedding(num_words, dim)
         self.project = (
             nn.Linear(dim, hidden_channels, bias=False) if dim != hidden_channels else nn.Identity()
@@ -58,12 +56,13 @@ class NodeEmbedding(nn.Module):
         self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
         self.dropout = nn.Dropout(dropout)
         self.reset_parameters()
+        if vectors is not None:
+            with torch.no_grad():
+                self.word.weight.copy_(vectors)
 
     def reset_parameters(self) -> None:
+        """Draws everything at random, the pretrained vectors included."""
         nn.init.normal_(self.word.weight, std=self.word.embedding_dim**-0.5)
-        if self.vectors is not None:
-            with torch.no_grad():
-                self.word.weight.copy_(self.vectors)
         if isinstance(self.project, nn.Linear):
             self.project.reset_parameters()
         for table in (self.position, self.level):
@@ -73,6 +72,8 @@ class NodeEmbedding(nn.Module):
     def forward(self, data: Data) -> Tensor:
         if "input_ids" not in data:
             raise ValueError("the data has no 'input_ids': call to_data(..., vocab=...)")
+        if "arc_node_index" in data:
+            raise ValueError("relation nodes have relation ids, not words: embed them apart from the words")
         x = self.project(self.word(data.input_ids))
         if self.position is not None:
             x = x + self.position(data.position.clamp(max=self.position.num_embeddings - 1))

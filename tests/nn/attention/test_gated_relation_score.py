@@ -133,10 +133,12 @@ def test_no_edges() -> None:
 
 def test_repr() -> None:
     assert str(module("tanh", "key")) == (
-        "GatedRelationScore(5, heads=3, num_relations=7, relation_dim=4, gate='tanh', gate_state='key')"
+        "GatedRelationScore(5, heads=3, num_relations=7, relation_dim=4, gate='tanh', gate_state='key', "
+        "untyped='keep')"
     )
     assert str(module(None)) == (
-        "GatedRelationScore(5, heads=3, num_relations=7, relation_dim=4, gate=None, gate_state='query')"
+        "GatedRelationScore(5, heads=3, num_relations=7, relation_dim=4, gate=None, gate_state='query', "
+        "untyped='keep')"
     )
 
 

@@ -100,8 +100,22 @@ def test_a_node_without_edges_gets_zeros(name: str) -> None:
 
 @each_conv
 def test_repr(name: str) -> None:
-    assert str(CONVS[name]()) == f"{name.split('-')[0]}(8, 4, heads=2)"
+    options = {"residual": "residual=True", "multiplicative": "mask='multiplicative'", "no-gate": "gate=None"}
+    kind, _, option = name.partition("-")
+    shown = f", {options[option]}" if option else ""
+    assert str(CONVS[name]()) == f"{kind}(8, 4, heads=2{shown})"
     assert str(DRAConv(64, 16, heads=4)) == "DRAConv(64, 16, heads=4)"
+    assert (
+        str(DRAConv(6, 3, concat=False, dropout=0.5)) == "DRAConv(6, 3, heads=1, concat=False, dropout=0.5)"
+    )
+
+
+@each_conv
+def test_a_layout_of_other_edges_is_refused(name: str) -> None:
+    inputs = graph(name)
+    other = AttentionLayout(inputs["edge_index"].flip(1), 6)
+    with pytest.raises(ValueError, match="'layout' .* is of other edges"):
+        make(name)(**inputs, layout=other)
 
 
 @each_conv

@@ -16,7 +16,7 @@ def make(gate: str | None = "sigmoid", gate_state: str = "query", **kwargs) -> G
     torch.manual_seed(0)
     options = {"num_relations": RELATIONS, "relation_dim": 5, "gate": gate, "gate_state": gate_state}
     conv = GatedRelationConv(SIZE, 4, HEADS, **options, **kwargs).double()
-    nn.init.normal_(conv.score.lin_score)  # starts at zero without the gate
+    nn.init.normal_(conv.score.lin_score)
     return conv
 
 
@@ -121,8 +121,34 @@ def test_direction() -> None:
 def test_relations_may_be_shared_between_layers() -> None:
     relation = nn.Embedding(RELATIONS, 5)
     convs = [make(relation=relation) for _ in range(2)]
-    assert convs[0].score.relation is convs[1].score.relation
-    assert all("score.relation.weight" in conv.state_dict() for conv in convs)
+    assert convs[0].score.relation is convs[1].score.relation is relation
+    assert not any("relation.weight" in key for conv in convs for key in conv.state_dict())
+    assert "score.own_relation.weight" in make().state_dict()
+
+
+def test_untyped_pairs_may_go_through_the_gate() -> None:
+    """Eq. 2-3 with r = 0 for pairs of relation NONE, written out."""
+    conv = make(untyped="gate")
+    x, types = sentence()
+    keep = conv.score
+    heads, size = conv.heads, conv.out_channels
+    query, key, value = (
+        lin(x).view(-1, heads, size) for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
+    )
+    rows = []
+    for i in range(x.size(0)):
+        for h in range(heads):
+            scores = []
+            for j in range(x.size(0)):
+                kind = int(types[i, j])
+                r = keep.relation.weight[kind] * (kind != 0)
+                gate = ((x[i] @ keep.gate_node[h] + r @ keep.gate_relation[h]) @ keep.gate_out[h]).sigmoid()
+                own = query[i, h] @ key[j, h] / size**0.5
+                scores.append((1 - gate) * own + gate * (r @ keep.lin_score[:, h]))
+            rows.append(torch.stack(scores).softmax(0) @ value[:, h])
+    for explicit in (True, False):
+        out = conv(x, **edges(types, explicit))
+        torch.testing.assert_close(out, torch.stack(rows).view(x.size(0), -1))
 
 
 def test_errors() -> None:
