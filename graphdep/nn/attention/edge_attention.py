@@ -67,7 +67,7 @@ def edge_attention(
         - query, key, value: :math:`(|\mathcal{V}|, H, d)`
         - edge_index: :math:`(2, |\mathcal{E}|)`; clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
         - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`; edge_key, edge_value:
-        :math:`(|\mathcal{E}|, H, d)`
+          :math:`(|\mathcal{E}|, H, d)`
         - output: :math:`(|\mathcal{V}|, H, d)`; alpha: :math:`(|\mathcal{P}|, H)`
 
     Raises:

@@ -55,7 +55,7 @@ class GatedRelationScore(nn.Module):
 
     Shapes:
         - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
-        :math:`(|\mathcal{E}|)`
+          :math:`(|\mathcal{E}|)`
         - output: ``attn_bias`` and ``score_scale``, both :math:`(|\mathcal{E}|, H)`, for
           :func:`~graphdep.nn.attention.edge_attention`; the scale is :obj:`None` without the gate
 

@@ -35,10 +35,10 @@ class AttentionConv(MessagePassing):
 
     Shapes:
         - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`, the target attends to the
-        source
+          source
         - clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
         - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`;
-        with
+          with
           :obj:`return_attention_weights` also ``(edge_index, alpha)`` with alpha :math:`(|\mathcal{E}|, H)`
     """
 
@@ -181,7 +181,7 @@ class AttentionConv(MessagePassing):
 
 @torch.compiler.disable  # reads values
 def check_layout(layout: AttentionLayout, edge_index: Tensor) -> None:
-    """Raises :class:`ValueError` if a prepared layout is of other edges; off the CPU only sizes are compared."""
+    """Raises :class:`ValueError` if a layout is of other edges; off the CPU only sizes are compared."""
     same = layout.edge_index is edge_index or layout.edge_index.shape == edge_index.shape
     if same and layout.edge_index is not edge_index and edge_index.device.type == "cpu":
         same = torch.equal(layout.edge_index, edge_index)

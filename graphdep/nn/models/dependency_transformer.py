@@ -54,7 +54,7 @@ class DependencyTransformer(nn.Module):
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ``edge_index``, and
-        ``edge_type``
+          ``edge_type``
           where relations are used; output :math:`(|\mathcal{V}|, C)`
 
     Raises:

@@ -28,7 +28,7 @@ class NodeEmbedding(nn.Module):
 
     Shapes:
         - data: ``input_ids``, ``position``, ``depth`` :math:`(|\mathcal{V}|)`; output
-        :math:`(|\mathcal{V}|, C)`
+          :math:`(|\mathcal{V}|, C)`
 
     Raises:
         ValueError: If :obj:`vectors` do not fit the vocabulary, or the data has no ``input_ids``.
