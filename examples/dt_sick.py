@@ -1,10 +1,10 @@
-"""The Dependency-Transformer on SICK: relatedness (--task sick-r) or entailment (--task sick-e) of sentence pairs.
+"""The Dependency-Transformer on SICK: relatedness (--task sick-r) or entailment (--task sick-e) of pairs.
 
     python examples/dt_sick.py                                      # self-written pairs, a minute
     python examples/dt_sick.py --raw-from DIR --root datasets/sick  # the real corpus, settings of the paper
 
-"Integrating Dependency Tree into Self-attention for Sentence Representation" reports for SICK-E an accuracy of .8513
-and for SICK-R a mean squared error of .2428 (300-dimensional GloVe vectors, Stanford dependencies).
+"Integrating Dependency Tree into Self-attention for Sentence Representation" reports an accuracy of .8513 for
+SICK-E, a mean squared error of .2428 for SICK-R (300-dimensional GloVe vectors, Stanford dependencies).
 """
 
 import argparse
@@ -63,7 +63,9 @@ encoder = DependencyTransformer(
     gate=None if args.model == "dt-lr" else "sigmoid",
     level_embedding=args.model == "dt",
 )
-model = SentencePairModel(encoder, RelatednessHead(args.hidden_channels, train_dataset.num_classes)).to(device)
+model = SentencePairModel(encoder, RelatednessHead(args.hidden_channels, train_dataset.num_classes)).to(
+    device
+)
 optimizer = torch.optim.Adagrad(model.parameters(), lr=args.lr)
 
 
@@ -99,5 +101,5 @@ for epoch in range(1, args.epochs + 1):
         best, test_at_best = val, test(test_loader)
     print(f"Epoch: {epoch:02d}, Loss: {loss:.4f}, Val {metric.name}: {val:.4f}, Best: {best:.4f}", flush=True)
 floor = goal.floor(train_dataset.y, test_dataset.y, prefix="test")
-scores = ", ".join(f"{name} {value:.4f} (no skill {floor.get(name, float('nan')):.4f})" for name, value in test_at_best.items() if name in floor)
-print(f"{args.model} on {args.task}, seed {args.seed}: {scores}")
+scores = [f"{name} {test_at_best[name]:.4f} (no skill {value:.4f})" for name, value in floor.items()]
+print(f"{args.model} on {args.task}, seed {args.seed}: {', '.join(scores)}")

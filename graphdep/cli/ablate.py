@@ -17,9 +17,14 @@ def ablate(
     ctx: typer.Context,
     task: o.Task = "sick-e",
     models: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Models, separated by commas. Controls: dt-random, dt-chain, dt-reversed.")
+        str,
+        typer.Option(
+            metavar="A,B,...", help="Models, separated by commas. Controls: dt-random, dt-chain, dt-reversed."
+        ),
     ] = "transformer,dt-lr,dt-rg,dt",
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed.")
+    ] = 3,
     edges: o.Edges = None,
     root: o.Root = None,
     raw_from: o.RawFrom = None,
@@ -33,12 +38,13 @@ def ablate(
 ) -> None:
     """Compare models: train each with several seeds and make the table.
 
-    The table has mean ± standard deviation, the paper's number beside ours and the no-skill floor. It is written as
-    Markdown and CSV, with a plot. Interrupted, the same command goes on where it stopped; finished runs are kept.
+    The table has mean ± standard deviation, the paper's number beside ours and the no-skill floor. It is
+    written as Markdown and CSV, with a plot. Interrupted, the same command goes on where it stopped;
+    finished runs are kept.
 
     Examples:
-
-        graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from ~/Downloads/SICK
+        graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
+        ~/Downloads/SICK
 
         graphdep ablate --models dt,dt-random,dt-chain --max-epochs 10 --set lr=0.01 --output runs/controls
     """
@@ -48,7 +54,9 @@ def ablate(
     first = shared.pop("seed", 0)
     for key in ("model", "task"):
         if key in shared:
-            raise ValueError(f"{key!r} is not a setting of all runs: use --{key}{'s' if key == 'model' else ''}")
+            raise ValueError(
+                f"{key!r} is not a setting of all runs: use --{key}{'s' if key == 'model' else ''}"
+            )
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         o.config_of(name, {**shared, "task": task})
@@ -56,23 +64,25 @@ def ablate(
 
     from graphdep.training.ablation import ablate as run
 
-    summary = run(task, names, range(first, first + seeds), folder, settings=shared, command=command_line(ctx))
-    report(summary, folder, json)
+    summary = run(
+        task, names, range(first, first + seeds), folder, settings=shared, command=command_line(ctx)
+    )
+    paths = report(summary, folder, Console(stderr=json))
+    if json:
+        print_json(summary | {"files": paths})
     if any(row["failed"] for row in summary["rows"]):
         raise typer.Exit(1)
 
 
-def report(summary: dict[str, Any], folder: Path, json: bool) -> None:
-    """Writes the files and prints the table: to stderr where stdout is for the JSON object."""
+def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
+    """Writes the files, prints the table and says where they are."""
     from graphdep.training.report import notes, rich_table, write_report
 
     paths = write_report(summary, folder)
-    console = Console(stderr=json)
     console.print(rich_table(summary))
     for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if json:
-        print_json(summary | {"files": paths})
+    return paths
 
 
 def command_line(ctx: typer.Context) -> str:

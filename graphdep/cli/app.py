@@ -11,6 +11,7 @@ from rich.logging import RichHandler
 
 from graphdep import __version__
 from graphdep.cli.ablate import ablate
+from graphdep.cli.demo import demo
 from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
 from graphdep.cli.parse import parse
@@ -21,8 +22,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="Syntax-informed Transformers: parse sentences, train models whose attention follows the tree, and see "
-    "what the syntax was good for.",
+    help="Syntax-informed Transformers: parse sentences, train models whose attention follows the tree, "
+    "and see what the syntax was good for.",
 )
 
 
@@ -38,10 +39,11 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
     ] = False,
 ) -> None:
+    """Sets up what all commands share."""
     # Progress and warnings go to stderr: stdout belongs to results.
     handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (parse, train, evaluate, ablate):
+for command in (demo, parse, train, evaluate, ablate):
     app.command()(command)

@@ -11,7 +11,9 @@ from typer.core import TyperGroup
 
 
 class ErrorGroup(TyperGroup):
-    """Commands whose errors are one line on stderr and exit code 2; ``GRAPHDEP_DEBUG=1`` shows the traceback."""
+    """Commands whose errors are one line on stderr and exit code 2; ``GRAPHDEP_DEBUG=1`` shows the
+    traceback.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:

@@ -11,21 +11,23 @@ from rich.console import Console
 
 
 def parse(
-    text: Annotated[str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
+    ],
     parser: Annotated[
         str, typer.Option(help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE.")
     ] = "bundled",
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE.conllu", help="Write here, whole or not at all. [default: stdout]")
+        Path | None,
+        typer.Option(metavar="FILE.conllu", help="Write here, whole or not at all. [default: stdout]"),
     ] = None,
 ) -> None:
     """Parse raw text into dependency trees (CoNLL-U).
 
-    A file holds one text a line; empty lines are passed over. A text may have several sentences: the parser splits
-    them. A text that the parser fails on gets a chain tree, and the number of such texts is reported.
+    A file holds one text a line; empty lines are passed over. A text may have several sentences: the parser
+    splits them. A text that the parser fails on gets a chain tree, and the number of such texts is reported.
 
     Examples:
-
         graphdep parse "The dog chased the cat. It ran away."
 
         graphdep parse texts.txt --output texts.conllu
@@ -59,6 +61,8 @@ def read_texts(text: str) -> list[str]:
     """
     if text == "-":
         content = sys.stdin.read()
+    elif Path(text[:255]).is_dir():
+        raise ValueError(f"{text!r} is a folder: name a file in it")
     elif _is_file(text):
         content = _read(Path(text))
     elif " " not in text and Path(text).suffix in (".txt", ".text", ".md", ".tsv", ".csv", ".conllu"):

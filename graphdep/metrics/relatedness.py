@@ -21,7 +21,7 @@ def _mean_predictor(train: np.ndarray, target: np.ndarray) -> float:
 
 def _correlation(measure: Compute) -> Compute:
     def compute(prediction: np.ndarray, target: np.ndarray) -> float:
-        # Undefined where one side does not vary; 0 is what "no relation seen" is worth, and NaN would end training.
+        # Undefined where one side does not vary: nothing was seen, and NaN would spoil comparisons.
         if np.ptp(prediction) == 0 or np.ptp(target) == 0:
             return 0.0
         return measure(prediction.astype(np.float64), target.astype(np.float64))

@@ -29,7 +29,9 @@ class Goal:
     metrics: tuple[Metric, ...]
 
     def score(self, logits: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
-        """Loss and metrics over a whole split, in float64: ``{"<prefix>_loss": ..., "<prefix>_<metric>": ...}``."""
+        """Loss and metrics over a whole split, in float64: ``{"<prefix>_loss": ..., "<prefix>_<metric>":
+        ...}``.
+        """
         logits, y = logits.double(), y.double() if y.is_floating_point() else y
         prediction, target = self.predict(logits).numpy(), self.target(y).numpy()
         scores = {f"{prefix}_{metric.name}": metric(prediction, target) for metric in self.metrics}
@@ -42,8 +44,8 @@ class Goal:
 
 
 def kl_divergence(logits: Tensor, y: Tensor) -> Tensor:
-    r"""Divergence of the prediction from the sparse target distribution, from "Improved Semantic Representations
-    From Tree-Structured Long Short-Term Memory Networks" (section 4.2).
+    r"""Divergence of the prediction from the sparse target distribution, from "Improved Semantic
+    Representations From Tree-Structured Long Short-Term Memory Networks" (section 4.2).
 
     .. math::
         J = \frac{1}{m} \sum_{k=1}^{m} \mathrm{KL} \big( p^{(k)} \,\Vert\, \hat{p}^{(k)} \big)

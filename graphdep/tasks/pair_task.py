@@ -28,8 +28,8 @@ class PairTask(L.LightningModule):
         edges: Transform that builds the batch's edges, the tree control included.
         goal: Loss and metrics.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        seed: With the number of the epoch it decides that epoch's dropout, so that a resumed run goes on exactly as
-            an uninterrupted one. (default: :obj:`0`)
+        seed: With the number of the epoch it decides that epoch's dropout, so that a resumed run goes on
+            exactly as an uninterrupted one. (default: :obj:`0`)
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class PairTask(L.LightningModule):
         self._outputs.append(self.predict_step(batch, batch_idx))
 
     def on_validation_epoch_end(self) -> None:
-        # Over the whole split: a mean of batches' correlations, or of uneven batches, would be another number.
+        # Over the whole split: a mean of correlations, or of uneven batches, would be another number.
         self.val_scores = self.goal.score(*join_outputs(self._outputs), "val")
         self._outputs = []
         for name, value in self.val_scores.items():

@@ -35,7 +35,19 @@ TASKS: dict[str, Task] = {
     "sick-r": Task("SICK-R", RELATEDNESS, SICK, "datasets/sick", 5, {"task": "relatedness"}),
     "sick-e": Task("SICK-E", ENTAILMENT, SICK, "datasets/sick", 3, {"task": "entailment"}),
 }
-_PLANNED = ("sst", "mrpc", "cola", "stsb", "rte", "sst2", "qnli", "qqp", "mnli", "dailydialog", "empathetic")
+_PLANNED: tuple[str, ...] = (
+    "sst",
+    "mrpc",
+    "cola",
+    "stsb",
+    "rte",
+    "sst2",
+    "qnli",
+    "qqp",
+    "mnli",
+    "dailydialog",
+    "empathetic",
+)
 _PLANNED += ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "csv")
 
 

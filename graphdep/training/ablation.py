@@ -89,12 +89,16 @@ def ablate(
     _check("models", models)
     _check("seeds", seeds)
     goal = resolve_task(task).goal
-    configs = {m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models}
+    configs = {
+        m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models
+    }
     splits = load_splits(configs[models[0]][0])
     console = console or Console(stderr=True)
     rows = {model: Row(model, [], {}) for model in models}
     total, done = len(models) * len(seeds), 0
-    for number, seed in enumerate(seeds):  # a seed of every model first: an interrupted table is still a fair one
+    for number, seed in enumerate(
+        seeds
+    ):  # a seed of every model first: an interrupted table is still a fair one
         for model in models:
             config, done = configs[model][number], done + 1
             title = f"[{done}/{total}] {model} seed {seed}"
@@ -113,8 +117,14 @@ def ablate(
         "rows": [row.summary() for row in rows.values()],
         "floor": finished[0]["floor"] if finished else {},
         "signature": [metric.signature for metric in goal.metrics],
-        "paper": None if published is None else {"source": published.source, "metric": published.metric,
-                                                 "rows": dict(published.rows), "others": dict(published.others)},
+        "paper": None
+        if published is None
+        else {
+            "source": published.source,
+            "metric": published.metric,
+            "rows": dict(published.rows),
+            "others": dict(published.others),
+        },
         "data": {"digest": splits.digest(), **splits.describe()},
         "settings": dict(settings or {}),
     }

@@ -16,7 +16,7 @@ from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
 FORMAT = "graphdep checkpoint 1"
-_KEYS = {
+_KEYS: dict[str, type | tuple[type, ...]] = {
     "format": str,
     "config": dict,
     "vocab": dict,
@@ -29,8 +29,8 @@ _KEYS = {
 class AtomicCheckpointIO(TorchCheckpointIO):
     """Lightning's files, replaced in one step and loaded with ``weights_only=True``.
 
-    Lightning's own way goes through a temporary folder, which may be on another disk, so that a kill can leave half
-    a file.
+    Lightning's own way goes through a temporary folder, which may be on another disk, so that a kill can
+    leave half a file.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
@@ -45,7 +45,8 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 @dataclass(frozen=True)
 class RunState:
-    """What a checkpoint knows beside weights: settings, words, relations, data, and the size of given word vectors.
+    """What a checkpoint knows beside weights: settings, words, relations, data, and the size of given word
+    vectors.
 
     Args:
         config: Settings of the run.
@@ -93,8 +94,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No code in
-            it is run.
+        ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
+            code in it is run.
     """
     if not os.path.isfile(path):
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import lightning as L
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from torch import Tensor
 
+from graphdep.tasks import PairTask
 from graphdep.training.run_checkpoint import RunCheckpoint
 
 
@@ -33,16 +35,14 @@ class EpochReport(L.Callback):
         self._task = self._bar.add_task(f"{self.title} {epoch}", total=trainer.num_training_batches)
         self._bar.start()
 
-    def on_train_batch_end(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Tensor, batch: object, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: L.Trainer, *args: Any, **kwargs: Any) -> None:
         if self._bar is not None:
             self._bar.advance(self._task)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self._close()
         name = f"val_{self.checkpoint.metric.name}"
-        value, seconds = pl_module.val_scores[name], self.checkpoint.seconds[-1]
+        value, seconds = cast(PairTask, pl_module).val_scores[name], self.checkpoint.seconds[-1]
         best = "best" if self.checkpoint.metric.is_better(value, self.checkpoint.best) else ""
         loss = float(trainer.callback_metrics["train_loss"])
         epoch = f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}"

@@ -30,7 +30,12 @@ PAPER: dict[str, Published] = {
         f'"{_DT}", Table 3 (means over five runs); others: its Table 1, where DT itself has .2428',
         "mse",
         {"transformer": 0.2833, "dt-lr": 0.2545, "dt-rg": 0.2526, "dt": 0.2428},
-        {"LSTM": 0.2831, "BiLSTM": 0.2736, "Tree-LSTM (dependency)": 0.2734, "Tree-LSTM (constituency)": 0.2532},
+        {
+            "LSTM": 0.2831,
+            "BiLSTM": 0.2736,
+            "Tree-LSTM (dependency)": 0.2734,
+            "Tree-LSTM (constituency)": 0.2532,
+        },
     ),
     "sick-e": Published(
         f'"{_DT}", Table 3 (means over five runs); others: its Table 1, where DT itself has .8510',

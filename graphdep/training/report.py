@@ -15,7 +15,10 @@ from graphdep.tasks import resolve_task
 from graphdep.visualization import plot_ablation
 
 # What the first columns of a table are, by task; the first is the one that the paper reports.
-_COLUMNS = {"sick-r": ("test_mse", "test_pearson", "test_spearman"), "sick-e": ("test_accuracy", "val_accuracy")}
+_COLUMNS = {
+    "sick-r": ("test_mse", "test_pearson", "test_spearman"),
+    "sick-e": ("test_accuracy", "val_accuracy"),
+}
 Cells = list[list[str]]
 
 
@@ -58,10 +61,13 @@ def markdown(summary: dict[str, Any]) -> str:
 
 
 def rich_table(summary: dict[str, Any]) -> Table:
+    """The table for a terminal."""
     header, rows = table_cells(summary)
     table = Table(title=f"{resolve_task(summary['task']).title}: mean ± std")
     for name in header:
-        table.add_column(name, justify="left" if name == "model" else "right", no_wrap=name == "model")
+        table.add_column(
+            name.replace("_", " "), justify="left" if name == "model" else "right", no_wrap=name == "model"
+        )
     for cells in rows:
         table.add_row(*cells)
     return table
@@ -74,13 +80,17 @@ def notes(summary: dict[str, Any]) -> list[str]:
     data, sizes = summary["data"], summary["data"]["pairs"]
     pairs = ", ".join(f"{size} {split}" for split, size in sizes.items())
     chains = sum(data["chain_trees"].values())
-    lines.append(f"- data: {pairs} pairs, {data['vocabulary']} words; parser {data['parser']}, {chains} chain trees")
+    lines.append(
+        f"- data: {pairs} pairs, {data['vocabulary']} words; parser {data['parser']}, {chains} chain trees"
+    )
     if summary["paper"] is not None:
         others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
         lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")
     counts = [row["parameters"] for row in summary["rows"] if row["n"]]
     if counts and max(counts) > 1.05 * min(counts):
-        lines.append(f"- parameters differ by {max(counts) / min(counts) - 1:.0%}: the relation parts are extra")
+        lines.append(
+            f"- parameters differ by {max(counts) / min(counts) - 1:.0%}: the relation parts are extra"
+        )
     for row in summary["rows"]:
         lines += [f"- FAILED {row['model']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]

@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import lightning as L
 import torch
@@ -50,8 +50,8 @@ def train(
         config: The settings.
         folder: Gets ``best.ckpt``, ``last.ckpt`` and ``result.json``.
         splits: The data. (default: loaded as the settings say)
-        resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted one. A
-            finished run is not repeated. (default: :obj:`False`)
+        resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
+            one. A finished run is not repeated. (default: :obj:`False`)
         title: Name of the run in progress lines. (default: model and seed)
         console: Where progress goes. (default: stderr)
 
@@ -181,7 +181,7 @@ def _trainer(
     return L.Trainer(
         accelerator=config.accelerator,
         devices=1,
-        precision=config.precision,
+        precision=cast(Any, config.precision),
         max_epochs=config.max_epochs,
         callbacks=callbacks,
         default_root_dir=folder,
@@ -197,7 +197,7 @@ def _trainer(
 def _score(task: PairTask, splits: Splits, split: str, config: TrainConfig) -> tuple[dict, dict]:
     """Scores and floor of a split, through the one way that training and evaluation share."""
     with quiet():
-        outputs = _trainer(config).predict(task, splits.loader(split, config))
+        outputs = cast(list, _trainer(config).predict(task, splits.loader(split, config)))
     logits, y = join_outputs(outputs)
     return task.goal.score(logits, y, split), task.goal.floor(splits.targets("train"), y, split)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import lightning as L
 from lightning.pytorch.callbacks import Checkpoint
 
 from graphdep.metrics import Metric
+from graphdep.tasks import PairTask
 from graphdep.training.checkpoint import RunState
 
 
@@ -23,7 +24,8 @@ class RunCheckpoint(Checkpoint):
         folder: Folder of the run.
         state: What goes into each file beside the weights.
         metric: Decides which epoch is the best; of equal ones the first.
-        patience: Stop after so many epochs without a better one; :obj:`None` for never. (default: :obj:`None`)
+        patience: Stop after so many epochs without a better one; :obj:`None` for never. (default:
+            :obj:`None`)
     """
 
     def __init__(self, folder: Path, state: RunState, metric: Metric, patience: int | None = None) -> None:
@@ -66,7 +68,7 @@ class RunCheckpoint(Checkpoint):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.epochs = trainer.current_epoch + 1
-        scores: dict[str, float] = pl_module.val_scores
+        scores = cast(PairTask, pl_module).val_scores
         value = scores[f"val_{self.metric.name}"]
         if self.metric.is_better(value, self.best):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores

@@ -97,7 +97,8 @@ def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vo
     Args:
         config: The settings.
         splits: Which. (default: all)
-        vocab: Vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        vocab: Vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split. (default:
+            :obj:`None`)
 
     Raises:
         ValueError: If the task is unknown, or a raw file is damaged.

@@ -24,7 +24,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "accelerator": ("auto", "cpu", "gpu"),
 }
 _AT_LEAST_0 = ("seed", "num_workers", "weight_decay", "max_distance", "max_sum")
-_AT_LEAST_1 = (
+_AT_LEAST_1: tuple[str, ...] = (
     "max_epochs",
     "limit_train",
     "batch_size",
@@ -40,8 +40,8 @@ PLACES = ("root", "raw_from", "num_workers", "accelerator")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """All settings of a run; the defaults are those of "Integrating Dependency Tree into Self-attention for Sentence
-    Representation" where it gives them.
+    """All settings of a run; the defaults are those of "Integrating Dependency Tree into Self-attention for
+    Sentence Representation" where it gives them.
 
     Use :meth:`of` to start from a model preset, :func:`parse_settings` to read ``key=value`` texts.
 
@@ -49,7 +49,8 @@ class TrainConfig:
         task: Task, e.g. ``"sick-e"``. (default: ``"sick-e"``)
         model: Name of the row: a model preset. (default: ``"dt"``)
         edges: Edge preset. (default: ``"dt"``)
-        tree: Control tree instead of the parse: ``"random"``, ``"chain"``, ``"reversed"``. (default: :obj:`None`)
+        tree: Control tree instead of the parse: ``"random"``, ``"chain"``, ``"reversed"``. (default:
+            :obj:`None`)
         max_distance: Longest tree path that gets a relation. (default: :obj:`2`)
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
         parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
@@ -65,8 +66,10 @@ class TrainConfig:
         optimizer: ``"adagrad"``, ``"adam"``, ``"adamw"`` or ``"sgd"``. (default: ``"adagrad"``)
         lr: Learning rate. (default: :obj:`0.001`)
         weight_decay: L2 penalty. (default: :obj:`0.0`)
-        hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate, gate_state,
-            level_embedding, position_embedding, norm_first: Of :class:`~graphdep.nn.models.DependencyTransformer`.
+        hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
+        gate_state,
+            level_embedding, position_embedding, norm_first: Of
+                :class:`~graphdep.nn.models.DependencyTransformer`.
         head_channels: Hidden size of the relatedness head. (default: :obj:`50`)
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; the corpora are in memory. (default: :obj:`0`)

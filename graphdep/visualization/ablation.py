@@ -34,12 +34,18 @@ def plot_ablation(
         raise ValueError("'values' has no run to show")
     figure = Figure(figsize=(7.2, 1.7 + 0.5 * len(rows)), layout="constrained")
     axes = figure.subplots()
-    for place, (model, scores) in enumerate(rows.items()):
+    for place, scores in enumerate(rows.values()):
         mean = sum(scores) / len(scores)
         axes.barh(place, mean, color=COLOURS[0], alpha=0.35, height=0.62)
         axes.errorbar(mean, place, xerr=_std(scores), color=INK, capsize=4, linewidth=1.3)
-        label = {"label": "a run"} if place == 0 else {}
-        axes.plot(scores, [place] * len(scores), "o", color=COLOURS[0], markersize=5, **label)
+        axes.plot(
+            scores,
+            [place] * len(scores),
+            "o",
+            color=COLOURS[0],
+            markersize=5,
+            label=None if place else "a run",
+        )
         axes.text(0.01, place, f"{mean:.3f}", transform=axes.get_yaxis_transform(), va="center", fontsize=9)
     shown = {model: number for model, number in (paper or {}).items() if model in rows}
     if shown:

@@ -31,7 +31,8 @@ def plot_attention(
         title: Title of the whole. (default: none)
 
     Shapes:
-        - alpha: :math:`(|\mathcal{E}|, H)` with :obj:`edge_index`, else :math:`(H, N, N)` or :math:`(N, N)`, [target,
+        - alpha: :math:`(|\mathcal{E}|, H)` with :obj:`edge_index`, else :math:`(H, N, N)` or :math:`(N, N)`,
+        [target,
           source]
 
     Raises:
@@ -42,14 +43,14 @@ def plot_attention(
     titles = titles or [f"head {head + 1}" for head in range(len(maps))]
     if len(titles) != len(maps):
         raise ValueError(f"'titles' has {len(titles)} entries for {len(maps)} maps")
-    columns = min(3, len(maps))
+    columns = 2 if len(maps) == 4 else min(3, len(maps))
     rows = math.ceil(len(maps) / columns)
     side = 1.4 + 0.32 * len(labels)
     figure = Figure(figsize=(columns * side + 0.6, rows * side + 0.7), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flat
     cells = list(grid)
     for axes, weights, name in zip(cells, maps, titles):
-        image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=max(float(maps.max()), 1e-6))
+        image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=max(float(maps.max()), 1e-6))
         label_matrix(axes, labels, name)
     for axes in cells[len(maps) :]:
         axes.set_visible(False)

@@ -9,8 +9,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch_geometric.data import Data
 
-from graphdep.vocab import RelationVocab
 from graphdep.visualization.style import COLOURS, PALE, check_labels, label_matrix
+from graphdep.vocab import RelationVocab
 
 
 def plot_edge_matrix(
@@ -37,13 +37,18 @@ def plot_edge_matrix(
         mask[(data.clique[:, None] == data.clique) & (data.clique >= 0)[:, None]] = 1
     source, target = data.edge_index.cpu()
     mask[target, source] = 2 if "clique" in data else 1
-    shows = relations is not None and data.edge_type is not None
-    side = 1.6 + (0.62 if shows else 0.34) * len(labels)
+    names = relations if data.edge_type is not None else None
+    side = 1.6 + (0.62 if names is not None else 0.34) * len(labels)
     figure = Figure(figsize=(side, side), layout="constrained")
     axes = figure.subplots()
-    axes.imshow(mask, cmap=ListedColormap(["#f4f4f4", COLOURS[0] if mask.max() < 2 else PALE, "#9ecae9"]), vmin=0, vmax=2)
-    if shows:
+    axes.imshow(
+        mask.numpy(),
+        cmap=ListedColormap(["#f4f4f4", COLOURS[0] if mask.max() < 2 else PALE, "#9ecae9"]),
+        vmin=0,
+        vmax=2,
+    )
+    if names is not None:
         for s, t, kind in zip(source.tolist(), target.tolist(), data.edge_type.tolist()):
-            axes.text(s, t, relations.label(kind), ha="center", va="center", fontsize=7)
+            axes.text(s, t, names.label(kind), ha="center", va="center", fontsize=7)
     label_matrix(axes, labels, f"{title}\nrow: the word that attends; column: the word it sees")
     return figure

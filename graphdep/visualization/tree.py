@@ -21,7 +21,8 @@ _Arc = tuple[int, int]
 def plot_tree(
     sentence: Sentence, edges: Mapping[str, Tensor] | None = None, *, root: bool = True, title: str = ""
 ) -> Figure:
-    """Arcs from governor to dependent above the words; below them edges from source to target, a colour a set.
+    """Arcs from governor to dependent above the words; below them edges from source to target, a colour a
+    set.
 
     Args:
         sentence: The tree.
@@ -92,17 +93,31 @@ def _draw_arc(
     shift = 0.7 if end > start else -0.7  # arcs that leave a word do not start where others arrive
     start += shift
     bend = min(1.6, abs(end - start) / 2) * (1 if end > start else -1)
-    points = [(start, base), (start, height), (start + bend, height), (end - bend, height), (end, height), (end, base)]
+    points = [
+        (start, base),
+        (start, height),
+        (start + bend, height),
+        (end - bend, height),
+        (end, height),
+        (end, base),
+    ]
     codes = [Path.MOVETO, Path.CURVE3, Path.CURVE3, Path.LINETO, Path.CURVE3, Path.CURVE3]
     axes.add_patch(PathPatch(Path(points, codes), fill=False, edgecolor=colour, linewidth=1.1))
     tip = FancyArrowPatch(
-        (end, base + (0.12 if height > 0 else -0.12)), (end, base), arrowstyle="-|>", mutation_scale=9, color=colour,
-        shrinkA=0, shrinkB=0,
+        (end, base + (0.12 if height > 0 else -0.12)),
+        (end, base),
+        arrowstyle="-|>",
+        mutation_scale=9,
+        color=colour,
+        shrinkA=0,
+        shrinkB=0,
     )
     axes.add_patch(tip)
     if label:
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-        axes.text((start + end) / 2, height, label, ha="center", va="center", fontsize=9, color=COLOURS[0], bbox=box)
+        axes.text(
+            (start + end) / 2, height, label, ha="center", va="center", fontsize=9, color=COLOURS[0], bbox=box
+        )
 
 
 def _sag(pair: _Arc) -> float:
@@ -119,19 +134,29 @@ def _draw_edge(axes: Axes, x: Sequence[float], pair: _Arc, colour: str) -> None:
     low = base - _sag(pair) * 4 / 3
     points = [(x[source], base), (x[source], low), (x[target], low), (x[target], base)]
     path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-    arrow = FancyArrowPatch(path=path, arrowstyle="-|>", mutation_scale=9, color=colour, alpha=0.75, linewidth=1.0)
+    arrow = FancyArrowPatch(
+        path=path, arrowstyle="-|>", mutation_scale=9, color=colour, alpha=0.75, linewidth=1.0
+    )
     axes.add_patch(arrow)
 
 
 def _finish(
-    figure: Figure, axes: Axes, x: Sequence[float], limits: tuple[float, float], sets: Mapping[str, list], title: str
+    figure: Figure,
+    axes: Axes,
+    x: Sequence[float],
+    limits: tuple[float, float],
+    sets: Mapping[str, list],
+    title: str,
 ) -> None:
     axes.set_xlim(min(x) - 4, max(x) + 4)
     axes.set_ylim(*limits)
     axes.axis("off")
     if sets:
         lines = [Line2D([], [], color=colour) for _, colour in zip(sets, COLOURS * len(sets))]
-        names = [f"{name}: {len(pairs)} edges, the word at the arrow attends to the other" for name, pairs in sets.items()]
+        names = [
+            f"{name}: {len(pairs)} edges, the word at the arrow attends to the other"
+            for name, pairs in sets.items()
+        ]
         figure.legend(lines, names, loc="outside lower center", frameon=False, fontsize=9)
     if title:
         axes.set_title(title, fontsize=12)

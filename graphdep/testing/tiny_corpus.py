@@ -1,0 +1,39 @@
+"""A few sentence pairs in SICK's format with known trees: runs and commands without loading a parser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from graphdep.io import write_conllu
+from graphdep.sentence import Sentence
+
+_NAMES = ("ann", "bob", "cid", "dan")
+_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+_FILES = {"SICK_train.txt": 24, "SICK_trial.txt": 10, "SICK_test_annotated.txt": 12}
+
+
+def write_tiny_sick(root: str | os.PathLike[str]) -> dict[str, str]:
+    """Writes raw files and trees below ``root``; returns the settings that load them."""
+    root = Path(root)
+    (root / "raw").mkdir(parents=True, exist_ok=True)
+    trees: dict[str, Sentence] = {}
+    for name, size in _FILES.items():
+        rows = [_pair(number) for number in range(size)]
+        for row in rows:
+            for text in row[1:3]:
+                trees[text] = Sentence(text.split(), [2, 0, 2], ["nsubj", "root", "obj"])
+        content = _HEADER + "".join("\t".join(row) + "\n" for row in rows)
+        (root / "raw" / name).write_text(content, encoding="utf-8")
+    write_conllu(trees.values(), root / "trees.conllu")
+    return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
+
+
+def _pair(number: int) -> tuple[str, str, str, str, str]:
+    a, b = _NAMES[number % 4], _NAMES[(number // 4 + 1 + number % 4) % 4]
+    first, turned = f"{a} saw {b}", f"{b} saw {a}"
+    if number % 3 == 0:
+        return str(number + 1), first, first, "4.8", "ENTAILMENT"
+    if number % 3 == 1:
+        return str(number + 1), first, turned, "1.7", "CONTRADICTION"
+    return str(number + 1), first, f"{a} saw eve", "3.1", "NEUTRAL"

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from graphdep.training import ablation
+
+
+def test_table_csv_plot_and_json(run, tiny, tmp_path):
+    done = run("ablate", "--models", "transformer,dt", "--seeds", "2", *tiny, "--output", "out", "--json")
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    row = summary["rows"][1]
+    values = row["metrics"]["test_accuracy"]["values"]
+    assert (row["model"], row["n"], row["seeds"], len(values)) == ("dt", 2, [0, 1], 2)
+    assert row["metrics"]["test_accuracy"]["mean"] == pytest.approx(sum(values) / 2)
+    assert summary["paper"]["rows"]["dt"] == 0.8513
+    table = (tmp_path / "out" / "table.md").read_text()
+    for text in (
+        "| dt |",
+        "0.8513",
+        "(no skill)",
+        "±",
+        "scikit-learn",
+        "`graphdep ablate --models transformer,dt",
+    ):
+        assert text in table
+    assert "--json" not in table
+    rows = list(csv.DictReader((tmp_path / "out" / "table.csv").read_text().splitlines()))
+    assert {(row["model"], row["seed"]) for row in rows} == {
+        (m, s) for m in ("dt", "transformer") for s in "01"
+    }
+    assert (tmp_path / "out" / "plot.png").read_bytes()[:4] == b"\x89PNG"
+    assert "transformer" in done.stderr
+
+
+def test_sick_r_shows_mse_beside_the_paper(run, tiny, tmp_path):
+    done = run("ablate", "--task", "sick-r", "--models", "dt-lr,dt-chain", "--seeds", "1", *tiny)
+    assert done.exit_code == 0, done.stderr
+    assert "test_mse" in done.stdout
+    assert "0.2545" in done.stdout
+    assert (tmp_path / "runs" / "ablation_sick-r" / "table.md").exists()
+
+
+def test_goes_on_where_it_stopped(run, tiny, tmp_path, monkeypatch):
+    trained = []
+    original = ablation.train
+
+    def train(config, *args, **kwargs):
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append((config.model, config.seed))
+        return original(config, *args, **kwargs)
+
+    arguments = ["ablate", "--models", "transformer,dt", "--seeds", "2", *tiny, "--json"]
+    monkeypatch.setattr(ablation, "train", train)
+    done = run(*arguments)
+    assert done.exit_code == 130
+    assert trained == [("transformer", 0), ("dt", 0)]  # a seed of every model first
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("result.json")}
+    assert len(files) == 2
+    done = run(*arguments)
+    assert [row["n"] for row in json.loads(done.stdout)["rows"]] == [2, 2]
+    assert all(path.stat().st_mtime_ns == time for path, time in files.items())
+    assert len(list(tmp_path.rglob("result.json"))) == 4
+
+
+def test_a_failing_run_does_not_lose_the_others(run, tiny, tmp_path, monkeypatch):
+    original = ablation.train
+
+    def train(config, *args, **kwargs):
+        if config.model == "dt" and config.seed == 1:
+            raise RuntimeError("out of luck")
+        return original(config, *args, **kwargs)
+
+    monkeypatch.setattr(ablation, "train", train)
+    done = run("ablate", "--models", "dt,transformer", "--seeds", "2", *tiny, "--json")
+    assert done.exit_code == 1
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["n"] for row in rows] == [1, 2]
+    assert rows[0]["failed"] == {"1": "RuntimeError: out of luck"}
+    assert rows[0]["metrics"]["test_accuracy"]["std"] is None
+    assert "FAILED dt seed 1" in (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
+
+
+def test_all_runs_failing_is_still_a_table(run, tiny, monkeypatch):
+    def train(*args, **kwargs):
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(ablation, "train", train)
+    done = run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["rows"][0]["n"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--models", "dt,bert"], "no model 'bert'"),
+        (["--models", "dt,dt"], "'models' must name at least one, each once (got ['dt', 'dt'])"),
+        (["--models", ","], "'models' must name at least one"),
+        (["--task", "mrpc"], "task 'mrpc' is not built yet"),
+        (["--set", "model=dt"], "'model' is not a setting of all runs: use --models"),
+    ],
+)
+def test_errors(run, arguments, message):
+    done = run("ablate", *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+import graphdep
+
+
+@pytest.mark.parametrize(
+    ("command", "texts"),
+    [
+        ([], ["demo", "parse", "train", "evaluate", "ablate"]),
+        (["parse"], ["TEXT_OR_FILE", "--parser", "--output", "one text a line", 'graphdep parse "']),
+        (
+            ["train"],
+            [
+                "--task",
+                "--model",
+                "--edges",
+                "--raw-from",
+                "--limit-train",
+                "--set",
+                "--resume",
+                "graphdep train",
+            ],
+        ),
+        (["evaluate"], ["--checkpoint", "--split", "--json"]),
+        (["ablate"], ["--models", "--seeds", "--output", "Interrupted", "graphdep ablate --task sick-r"]),
+        (["demo"], ["--output", "minutes"]),
+    ],
+)
+def test_help_says_what_there_is(run, command, texts):
+    done = run(*command, "--help")
+    assert done.exit_code == 0
+    for text in texts:
+        assert text in done.stdout
+
+
+def test_version(run):
+    assert run("--version").stdout.strip() == f"graphdep {graphdep.__version__}"
+
+
+def test_wrong_usage_goes_to_stderr(run):
+    done = run("train", "--nonsense")
+    assert done.exit_code == 2
+    assert "--nonsense" in done.stderr
+    assert done.stdout == ""

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+
+def test_training_and_evaluation_in_fresh_processes_agree(fresh, tiny, tmp_path):
+    result = fresh("train", "--task", "sick-r", "--model", "dt", *tiny, "--json")
+    again = fresh("evaluate", "--checkpoint", result["checkpoint"], "--split", "test", "--json")
+    assert again["metrics"] == {k: v for k, v in result["metrics"].items() if k.startswith("test_")}
+    assert again["floor"].items() <= result["floor"].items()
+    assert (tmp_path / result["checkpoint"]).exists()
+
+
+def test_json_is_one_object_and_nothing_else(run, tiny):
+    done = run("train", *tiny, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    result = json.loads(done.stdout)
+    keys = ["task", "model", "seed", "metrics", "epochs", "seconds_per_epoch", "parameters", "checkpoint"]
+    assert set(keys) <= result.keys()
+    assert "epoch   2/2" in done.stderr
+
+
+def test_without_json_there_is_a_table(run, tiny):
+    done = run("train", *tiny)
+    assert "test_accuracy" in done.stdout
+    assert "no skill" in done.stdout
+    assert "best.ckpt" in done.stdout
+
+
+def test_resume_of_a_finished_run_repeats_nothing(run, tiny):
+    first = json.loads(run("train", *tiny, "--json").stdout)
+    again = run("train", *tiny, "--json", "--resume")
+    assert json.loads(again.stdout) == first
+    assert "epoch" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "hidden_chanels=3"], "unknown setting 'hidden_chanels' (did you mean 'hidden_channels'?)"),
+        (["--set", "heads=four"], "'heads' takes a whole number (got 'four')"),
+        (["--set", "dropout=2"], "'dropout' must be in"),
+        (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
+        (["--task", "sst"], "task 'sst' is not built yet; choose one of sick-r, sick-e"),
+        (["--model", "bert"], "no model 'bert'; choose one of transformer, dt-lr"),
+        (["--edges", "drat"], "'edges' must be one of"),
+        (["--parser", "nonsense"], "unknown parser 'nonsense'"),
+        (["--raw-from", "nowhere", "--root", "empty"], "SICK_train.txt"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_2(run, arguments, message):
+    done = run("train", *arguments)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("graphdep: error: ")
+    assert message in lines[0]
+
+
+def test_debug_shows_where(run, monkeypatch):
+    monkeypatch.setenv("GRAPHDEP_DEBUG", "1")
+    assert isinstance(run("train", "--task", "sst").exception, ValueError)
+
+
+def test_edges_can_be_swapped(run, tiny):
+    result = json.loads(run("train", *tiny, "--edges", "dra", "--json").stdout)
+    assert result["config"]["edges"] == "dra"
+
+
+def test_nan_loss_is_one_line(run, tiny):
+    done = run("train", *[part.replace("lr=0.05", "lr=1e30") for part in tiny], "--set", "optimizer=sgd")
+    assert done.exit_code == 2
+    assert "graphdep: error: the loss became nan in epoch" in done.stderr.splitlines()[-1]
+
+
+def test_a_damaged_checkpoint_is_named(run, tmp_path):
+    (tmp_path / "bad.ckpt").write_bytes(b"nonsense")
+    done = run("evaluate", "--checkpoint", "bad.ckpt")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("graphdep: error: bad.ckpt: not a checkpoint, or damaged")
+
+
+def test_evaluate_may_get_another_root(run, tiny, tmp_path):
+    result = json.loads(run("train", *tiny, "--json").stdout)
+    again = run("evaluate", "--checkpoint", result["checkpoint"], *tiny[:2], "--split", "val", "--json")
+    assert json.loads(again.stdout)["metrics"]["val_loss"] == result["metrics"]["val_loss"]
+    assert (
+        torch.load(tmp_path / result["checkpoint"], weights_only=True)["graphdep"]["config"]["model"] == "dt"
+    )

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from graphdep.metrics import ACCURACY, MSE, PEARSON, SPEARMAN
+
+
+def test_accuracy_and_its_floor():
+    target = np.array([0, 0, 1, 2])
+    assert ACCURACY(np.array([0, 1, 1, 1]), target) == 0.5
+    assert ACCURACY.floor(np.array([1, 1, 0]), target) == 0.25  # class 1 is the training split's majority
+
+
+def test_relatedness_equals_the_formulas():
+    rng = np.random.default_rng(0)
+    a, b = rng.random(50), rng.random(50)
+    assert MSE(a, b) == pytest.approx(((a - b) ** 2).mean())
+    assert PEARSON(a, b) == pytest.approx(np.corrcoef(a, b)[0, 1])
+    assert SPEARMAN(a, b) == pytest.approx(np.corrcoef(a.argsort().argsort(), b.argsort().argsort())[0, 1])
+
+
+def test_floors_of_relatedness():
+    train, target = np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0])
+    assert MSE.floor(train, target) == 2.0
+    assert PEARSON.floor(train, target) == SPEARMAN.floor(train, target) == 0.0
+
+
+@pytest.mark.parametrize("metric", [PEARSON, SPEARMAN])
+def test_no_variation_is_no_correlation_and_no_warning(metric):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert metric(np.ones(4), np.arange(4.0)) == 0.0
+        assert metric(np.arange(4.0), np.ones(4)) == 0.0
+
+
+def test_better_is_more_or_less():
+    assert ACCURACY.is_better(0.1, None)
+    assert not ACCURACY.is_better(0.1, 0.1)
+    assert MSE.is_better(0.1, 0.2)
+    assert not MSE.is_better(0.2, 0.1)
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, MSE, PEARSON, SPEARMAN])
+def test_signature_names_the_library_and_the_floor(metric):
+    assert "floor" in metric.signature
+    assert "scikit-learn" in metric.signature or "SciPy" in metric.signature
+
+
+def test_sizes_must_agree():
+    with pytest.raises(ValueError, match=r"mse: .*got \(2,\) and \(3,\)"):
+        MSE(np.ones(2), np.ones(3))
+    with pytest.raises(ValueError, match="accuracy: .*vectors of one size > 0"):
+        ACCURACY(np.ones(0), np.ones(0))

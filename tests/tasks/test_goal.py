@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from graphdep.tasks import ENTAILMENT, RELATEDNESS
+from graphdep.tasks.goal import expected_grade, kl_divergence
+
+
+def test_kl_divergence_equals_its_formula():
+    logits = torch.randn(3, 5)
+    y = torch.tensor([[0, 0, 0.3, 0.7, 0], [1.0, 0, 0, 0, 0], [0, 0, 0, 0, 1.0]])
+    expected = 0.0
+    for p, q in zip(y, logits.softmax(-1)):
+        expected += sum(float(a * (a / b).log()) for a, b in zip(p, q) if a > 0) / 3
+    assert float(kl_divergence(logits, y)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_prediction_is_the_mean_grade():
+    assert expected_grade(torch.tensor([[0, 0, 0.3, 0.7, 0]])).item() == pytest.approx(3.7)
+    logits = torch.full((1, 5), 0.0)
+    assert RELATEDNESS.predict(logits).item() == pytest.approx(3.0)
+
+
+def test_scores_cover_the_whole_split():
+    y = torch.tensor([0, 1, 2, 1])
+    scores = ENTAILMENT.score(torch.eye(3)[[0, 1, 2, 2]] * 9, y, "test")
+    assert scores["test_accuracy"] == 0.75
+    assert scores.keys() == {"test_loss", "test_accuracy"}
+    assert ENTAILMENT.floor(y, torch.tensor([0, 1]), "val") == {"val_accuracy": 0.5}
+
+
+def test_perfect_predictions_of_relatedness():
+    y = torch.tensor([[1.0, 0, 0, 0, 0], [0, 0, 0, 0, 1.0], [0, 0.5, 0.5, 0, 0]])
+    scores = RELATEDNESS.score(y.clamp(min=1e-12).log(), y, "val")
+    assert scores["val_mse"] == pytest.approx(0.0, abs=1e-9)
+    assert scores["val_pearson"] == pytest.approx(1.0)
+    assert scores["val_loss"] == pytest.approx(0.0, abs=1e-6)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import torch
+
+from graphdep.tasks import ENTAILMENT, PairTask
+from graphdep.tasks.pair_task import epoch_seed
+from graphdep.transforms import resolve
+
+
+def test_edges_are_made_of_the_batch_and_not_stored(example):
+    from graphdep import to_data
+
+    data = to_data([example, example])
+    task = PairTask(torch.nn.Linear(1, 1), resolve("dra"), ENTAILMENT)
+    batch = task.on_after_batch_transfer(data, 0)
+    assert batch.edge_index.size(1) > 0
+    assert "edge_index" not in data
+
+
+def test_default_optimizer_is_the_paper_s():
+    optimizer = PairTask(torch.nn.Linear(1, 1), resolve("dra"), ENTAILMENT).configure_optimizers()
+    assert isinstance(optimizer, torch.optim.Adagrad)
+    assert optimizer.defaults["lr"] == 1e-3
+
+
+def test_epoch_seeds_do_not_repeat():
+    seeds = {epoch_seed(seed, epoch) for seed in range(5) for epoch in range(20)}
+    assert len(seeds) == 100
+    assert epoch_seed(1, 3) == epoch_seed(1, 3)

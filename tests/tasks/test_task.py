@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from graphdep.tasks import TASKS, resolve_task
+
+
+def test_tasks_that_exist():
+    assert TASKS["sick-r"].num_classes == 5
+    assert resolve_task("sick-e").goal.metrics[0].name == "accuracy"
+
+
+@pytest.mark.parametrize("name", ["sst", "mrpc", "ubuntu-irc"])
+def test_tasks_to_come_say_so(name):
+    with pytest.raises(ValueError, match=f"task '{name}' is not built yet; choose one of sick-r, sick-e"):
+        resolve_task(name)
+
+
+def test_unknown_tasks():
+    with pytest.raises(ValueError, match="task 'sick' is unknown; choose one of"):
+        resolve_task("sick")

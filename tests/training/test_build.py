@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch_geometric.data import Batch
+
+from graphdep.training import MODELS, TrainConfig
+from graphdep.training.build import build_edges, build_task
+from graphdep.training.splits import load_splits
+from graphdep.transforms import resolve
+
+
+@pytest.fixture
+def batch(corpus):
+    splits = load_splits(TrainConfig.of("dt", **corpus), ("train",))
+    return Batch.from_data_list(list(splits["train"])[:5]), splits
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_runs_on_its_edges(model, batch, tiny):
+    data, splits = batch
+    task = build_task(TrainConfig.of(model, **tiny), len(splits.vocab), len(splits.relations))
+    assert task(task.edges(data)).shape == (5, 3)
+    assert "edge_index" not in data
+
+
+@pytest.mark.parametrize("edges", ["dra", "sia", "transformer", "dt", "lisa", "gate"])
+def test_edges_get_types_where_the_model_needs_them(edges, batch, tiny):
+    data, splits = batch
+    for model in ("dt", "transformer"):
+        task = build_task(
+            TrainConfig.of(model, **{**tiny, "edges": edges}), len(splits.vocab), len(splits.relations)
+        )
+        assert torch.isfinite(task(task.edges(data))).all()
+
+
+def test_types_are_those_of_the_dt_preset(batch):
+    data, _ = batch
+    ours = build_edges(TrainConfig.of("dt", edges="transformer-utterance", max_distance=1))(data)
+    theirs = resolve("dt", max_distance=1)(data)
+    assert torch.equal(ours.edge_index, theirs.edge_index)
+    assert torch.equal(ours.edge_type, theirs.edge_type)
+
+
+def test_tree_controls_come_before_the_edges(batch):
+    data, _ = batch
+    parsed = build_edges(TrainConfig.of("dt"))(data)
+    chain = build_edges(TrainConfig.of("dt-chain"))(data)
+    assert not torch.equal(parsed.governor_index, chain.governor_index)
+    seeds = [build_edges(TrainConfig.of("dt-random", seed=seed))(data).governor_index for seed in (0, 0, 1)]
+    assert torch.equal(seeds[0], seeds[1])
+    assert not torch.equal(seeds[0], seeds[2])
+
+
+def test_edges_that_add_nodes_are_refused():
+    with pytest.raises(ValueError, match="edges 'dam' add nodes"):
+        build_edges(TrainConfig.of("dt", edges="dam"))

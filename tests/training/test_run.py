@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from graphdep.tasks import TrainingError
+from graphdep.training import TrainConfig, evaluate, load_splits, read_checkpoint, train
+from graphdep.training.run_checkpoint import RunCheckpoint
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.fixture
+def config(tiny):
+    return TrainConfig.of("dt", **{**tiny, "max_epochs": 4, "dropout": 0.3})
+
+
+def interrupted(monkeypatch, config, folder, after: int, when: str = "after") -> None:
+    """Trains, and dies in the named epoch: in the middle of it, or between the two checkpoints."""
+    if when == "in":
+        from graphdep.tasks import PairTask
+
+        original = PairTask.training_step
+
+        def step(self, batch, batch_idx):
+            if self.current_epoch == after and batch_idx == 1:
+                raise Stop
+            return original(self, batch, batch_idx)
+
+        monkeypatch.setattr(PairTask, "training_step", step)
+    else:
+        end = RunCheckpoint.on_train_epoch_end
+
+        def stop(self, trainer, pl_module):
+            end(self, trainer, pl_module)
+            if trainer.current_epoch + 1 == after:
+                raise Stop
+
+        monkeypatch.setattr(RunCheckpoint, "on_train_epoch_end", stop)
+    with pytest.raises(Stop):
+        train(config, folder)
+    monkeypatch.undo()
+
+
+def weights(path) -> dict[str, torch.Tensor]:
+    return read_checkpoint(path)["state_dict"]
+
+
+def same(result: dict, other: dict) -> bool:
+    keys = ("metrics", "floor", "epochs", "best_epoch", "parameters", "seed")
+    return all(result[key] == other[key] for key in keys)
+
+
+@pytest.mark.parametrize(("after", "when"), [(1, "after"), (3, "after"), (2, "in"), (4, "after")])
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, config, after, when):
+    whole = train(config, tmp_path / "whole")
+    interrupted(monkeypatch, config, tmp_path / "parts", after, when)
+    resumed = train(config, tmp_path / "parts", resume=True)
+    assert same(whole, resumed)
+    for name in ("best.ckpt", "last.ckpt"):
+        left, right = weights(tmp_path / "whole" / name), weights(tmp_path / "parts" / name)
+        assert left.keys() == right.keys()
+        assert all(torch.equal(left[key], right[key]) for key in left)
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(tmp_path, config):
+    first, again = train(config, tmp_path / "a"), train(config, tmp_path / "b")
+    assert same(first, again)
+    other = train(config.replace(seed=1), tmp_path / "c")
+    assert first["metrics"]["val_loss"] != other["metrics"]["val_loss"]
+
+
+def test_early_stopping_and_a_kill_before_the_end(tmp_path, monkeypatch, config):
+    config = config.replace(max_epochs=30, patience=1, lr=1e-9)
+    whole = train(config, tmp_path / "whole")
+    assert (whole["epochs"], whole["best_epoch"]) == (2, 1)
+    interrupted(monkeypatch, config, tmp_path / "parts", 2)
+    assert same(whole, train(config, tmp_path / "parts", resume=True))
+
+
+def test_a_finished_run_is_not_repeated_but_may_go_on(tmp_path, monkeypatch, config):
+    first = train(config, tmp_path)
+    assert train(config, tmp_path, resume=True) == first
+    longer = train(config.replace(max_epochs=5), tmp_path, resume=True)
+    assert longer["epochs"] == 5
+    assert same(longer, train(config.replace(max_epochs=5), tmp_path / "new"))
+
+
+def test_resuming_with_other_settings_or_data_is_refused(tmp_path, config):
+    train(config, tmp_path)
+    for name in ("result.json", ""):  # with the result, and with the checkpoint alone
+        with pytest.raises(ValueError, match=r"another run, which cannot be resumed: lr: 0.5 != 0.05"):
+            train(config.replace(lr=0.5), tmp_path, resume=True)
+        with pytest.raises(ValueError, match="limit_train: 8 != None; the data"):
+            train(config.replace(limit_train=8), tmp_path, resume=True)
+        (tmp_path / name).unlink() if name else None
+
+
+def test_result_is_plain_and_complete(tmp_path, config):
+    result = train(config, tmp_path)
+    assert json.loads((tmp_path / "result.json").read_text()) == json.loads(
+        json.dumps(result, allow_nan=False)
+    )
+    keys = {
+        "task",
+        "model",
+        "seed",
+        "metrics",
+        "floor",
+        "epochs",
+        "seconds_per_epoch",
+        "parameters",
+        "checkpoint",
+    }
+    assert keys <= result.keys()
+    assert {"val_accuracy", "test_accuracy"} <= result["metrics"].keys()
+    assert result["floor"].keys() == {"val_accuracy", "test_accuracy"}
+    assert result["data"]["pairs"] == {"train": 24, "val": 10, "test": 12}
+
+
+def test_relatedness_has_its_metrics_and_floors(tmp_path, config):
+    result = train(config.replace(task="sick-r"), tmp_path)
+    for name in ("pearson", "spearman", "mse"):
+        assert f"test_{name}" in result["metrics"]
+    assert result["floor"]["val_pearson"] == 0.0
+    assert result["floor"]["test_mse"] > 1
+
+
+def test_evaluate_gives_what_training_reported(tmp_path, config):
+    result = train(config, tmp_path)
+    for split in ("val", "test"):
+        again = evaluate(result["checkpoint"], split)
+        assert again["metrics"] == {k: v for k, v in result["metrics"].items() if k.startswith(split)}
+        assert again["parameters"] == result["parameters"]
+    assert evaluate(result["checkpoint"], "train")["metrics"]["train_accuracy"] >= 0
+
+
+def test_best_epoch_s_score_is_that_of_the_checkpoint(tmp_path, config):
+    result = train(config, tmp_path)
+    assert (
+        read_checkpoint(result["checkpoint"])["graphdep"]["scores"]["val_accuracy"]
+        == result["metrics"]["val_accuracy"]
+    )
+
+
+def test_limit_train_takes_the_first_pairs(tmp_path, config):
+    splits = load_splits(config.replace(limit_train=5))
+    assert [len(splits[split]) for split in ("train", "val", "test")] == [5, 10, 12]
+
+
+def test_a_loss_that_is_not_finite_stops_with_a_message(tmp_path, config):
+    with pytest.raises(
+        TrainingError, match=r"the loss became nan in epoch 1, batch \d: try a smaller learning rate"
+    ):
+        train(config.replace(lr=1e30, optimizer="sgd"), tmp_path)
+
+
+def test_progress_goes_to_stderr_alone(tmp_path, config, capsys):
+    train(config.replace(max_epochs=1), tmp_path)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "epoch   1/1" in err
+
+
+def test_word_vectors_are_loaded_and_rebuilt_with_the_checkpoint(tmp_path, config):
+    (tmp_path / "glove.txt").write_text("ann 1 0 0\nsaw 0 1 0\n")
+    result = train(config.replace(vectors=str(tmp_path / "glove.txt")), tmp_path / "run")
+    assert 0 < result["vectors_found"] < 1
+    (tmp_path / "glove.txt").unlink()
+    assert (
+        evaluate(result["checkpoint"], "test")["metrics"]["test_accuracy"]
+        == result["metrics"]["test_accuracy"]
+    )
+
+
+def test_unknown_split(tmp_path):
+    with pytest.raises(ValueError, match="'split' must be one of train, val, test .got 'dev'"):
+        evaluate(tmp_path / "no.ckpt", "dev")

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from graphdep.training import MODELS, TrainConfig, parse_settings
+
+
+def test_presets_are_table_3_and_its_controls():
+    flags = {}
+    for name in MODELS:
+        config = TrainConfig.of(name)
+        flags[name] = (
+            config.relation_attention,
+            config.gate,
+            config.level_embedding,
+            config.edges,
+            config.tree,
+        )
+    assert flags["dt-lr"] == (True, None, False, "dt", None)
+    assert flags["dt-rg"] == (True, "sigmoid", False, "dt", None)
+    assert flags["dt"] == (True, "sigmoid", True, "dt", None)
+    assert flags["transformer"][0] is False
+    assert flags["transformer"][2:] == (False, "transformer-utterance", None)
+    assert [flags[f"dt-{tree}"][4] for tree in ("random", "chain", "reversed")] == [
+        "random",
+        "chain",
+        "reversed",
+    ]
+
+
+def test_defaults_are_the_paper_s():
+    config = TrainConfig.of("dt")
+    assert (config.num_layers, config.heads, config.hidden_channels, config.relation_dim) == (3, 6, 300, 30)
+    assert (config.optimizer, config.lr, config.batch_size, config.max_distance) == ("adagrad", 1e-3, 32, 2)
+
+
+def test_settings_go_over_the_preset():
+    assert TrainConfig.of("transformer", edges="dra").edges == "dra"
+    assert TrainConfig.of("dt", gate=None).gate is None
+
+
+def test_parse_settings_reads_by_type():
+    texts = ["lr=1e-2", "heads=4", "gate=none", "level_embedding=off", "parser=conllu:a=b", "dropout = 0"]
+    expected = {"lr": 0.01, "heads": 4, "gate": None, "level_embedding": False, "parser": "conllu:a=b"}
+    assert parse_settings(texts) == {**expected, "dropout": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "hidden_chanels=3",
+            r"unknown setting 'hidden_chanels' \(did you mean 'hidden_channels'\?\).*batch_size",
+        ),
+        ("heads=four", "'heads' takes a whole number .got 'four'"),
+        ("heads=4.0", "'heads' takes a whole number .got '4.0'"),
+        ("heads=none", "'heads' takes a whole number .got 'none'"),
+        ("level_embedding=maybe", "'level_embedding' takes true or false .got 'maybe'"),
+        ("lr", "key=value .got 'lr'"),
+    ],
+)
+def test_parse_settings_names_key_and_value(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_settings([text])
+
+
+def test_parse_settings_refuses_a_key_twice():
+    with pytest.raises(ValueError, match="'lr' is given twice"):
+        parse_settings(["lr=1", "lr=2"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"heads": 7}, "'heads' .7. must divide 'hidden_channels' .300."),
+        ({"dropout": 1.0}, "'dropout' must be in .*got 1.0"),
+        ({"lr": float("nan")}, "'lr' must be above 0 .got nan"),
+        ({"max_epochs": 0}, "'max_epochs' must be at least 1 .got 0"),
+        ({"gate": "relu"}, "'gate' must be one of none, sigmoid, tanh .got 'relu'"),
+        ({"edges": "drat"}, "'edges' must be one of .*dra.*got 'drat'"),
+        ({"optimizer": None}, "'optimizer' takes a text .got None"),
+        ({"heads": True}, "'heads' takes a whole number .got True"),
+        ({"model": "bert"}, "no model 'bert'; choose one of transformer"),
+        ({"nonsense": 1}, "unknown setting 'nonsense'"),
+    ],
+)
+def test_wrong_values_name_key_and_value(setting, message):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig.of(**setting)
+
+
+def test_survives_a_dictionary():
+    config = TrainConfig.of("dt-chain", seed=3, vectors="glove.txt")
+    assert TrainConfig.from_dict(config.to_dict()) == config
+
+
+def test_digest_depends_on_what_decides_the_result_alone():
+    config = TrainConfig.of("dt")
+    assert config.digest() == config.replace(root="elsewhere", num_workers=2).digest()
+    others = {config.replace(seed=1).digest(), config.replace(lr=0.1).digest(), config.digest("other data")}
+    assert len(others | {config.digest()}) == 4

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from graphdep import RelationVocab, Vocab, to_data
+from graphdep.nn.models import DependencyTransformer
+from graphdep.transforms import resolve
+from graphdep.visualization import (
+    attention_weights,
+    plot_ablation,
+    plot_attention,
+    plot_edge_matrix,
+    plot_tree,
+)
+
+
+def drawn(figure: Figure, tmp_path) -> list[str]:
+    """Saves the picture, which draws it, and returns all its words."""
+    figure.savefig(tmp_path / "picture.png", dpi=50)
+    assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
+    return [text.get_text() for text in figure.findobj(match=lambda artist: hasattr(artist, "get_text"))]
+
+
+@pytest.fixture
+def words(example):
+    return ["[ROOT]", *example.form]
+
+
+def test_tree_shows_words_relations_and_edges(example, tmp_path):
+    edges = resolve("dra")(to_data([example])).edge_index
+    texts = drawn(plot_tree(example, {"DRA": edges}, title="a title"), tmp_path)
+    assert {*example.form, *example.deprel, "[ROOT]", "a title"} <= set(texts)
+    assert any(text.startswith("DRA: 27 edges") for text in texts)
+
+
+def test_tree_without_root_has_no_root_arc(example, tmp_path):
+    texts = drawn(plot_tree(example, root=False), tmp_path)
+    assert "root" not in texts
+    assert "[ROOT]" not in texts
+
+
+def test_tree_refuses_edges_of_another_graph(example):
+    with pytest.raises(ValueError, match=r"edges 'x' name nodes outside 0..8"):
+        plot_tree(example, {"x": torch.tensor([[9], [0]])}, root=False)
+
+
+def test_attention_maps_are_target_by_source(words, tmp_path):
+    edge_index = torch.tensor([[1], [0]])  # ROOT (target 0) looks at word 1
+    figure = plot_attention(torch.tensor([[0.8, 0.3]]), words, edge_index=edge_index, title="maps")
+    assert "head 2" in drawn(figure, tmp_path)
+    image = figure.axes[0].images[0].get_array()
+    assert image[0, 1] == pytest.approx(0.8)
+    assert image[1, 0] == 0
+
+
+def test_attention_refuses_wrong_sizes(words):
+    with pytest.raises(ValueError, match="'alpha' must hold a row an edge"):
+        plot_attention(torch.ones(3, 2), words, edge_index=torch.tensor([[1], [0]]))
+    with pytest.raises(ValueError, match="'labels' has 10 entries for 3 nodes"):
+        plot_attention(torch.ones(3, 3), words)
+    with pytest.raises(ValueError, match="shape"):
+        plot_attention(torch.ones(3, 4), words)
+    with pytest.raises(ValueError, match="'titles' has 1 entries for 2 maps"):
+        plot_attention(torch.ones(2, 10, 10), words, titles=["a"])
+
+
+def test_edge_matrix_shows_relations(example, words, tmp_path):
+    data = resolve("dt")(to_data([example]))
+    texts = drawn(plot_edge_matrix(data, words, relations=RelationVocab(), title="DT"), tmp_path)
+    assert {"nsubj", "nsubj^-1", "path(1,1)"} <= set(texts)
+    assert "DT" in " ".join(drawn(plot_edge_matrix(resolve("dra")(data), words, title="DT"), tmp_path))
+
+
+def test_edge_matrix_needs_edges(example, words):
+    with pytest.raises(ValueError, match="no 'edge_index'"):
+        plot_edge_matrix(to_data([example]), words)
+
+
+def test_ablation_shows_models_floor_and_paper(tmp_path):
+    values = {"dt": [0.8, 0.9], "transformer": [0.5], "failed": []}
+    figure = plot_ablation(values, metric="accuracy", floor=0.4, paper={"dt": 0.85}, title="SICK-E")
+    texts = drawn(figure, tmp_path)
+    assert {"dt", "transformer", "the paper", "no skill (0.400)"} <= set(texts)
+    assert "failed" not in texts
+    with pytest.raises(ValueError, match="no run"):
+        plot_ablation({"dt": []}, metric="accuracy")
+
+
+def test_attention_weights_are_those_of_every_layer(example):
+    data = resolve("dt")(to_data([example], vocab=Vocab(example.form)))
+    sizes = {"hidden_channels": 8, "heads": 2, "num_layers": 3, "ff_channels": 8}
+    model = DependencyTransformer(20, len(RelationVocab()), **sizes).train()
+    layers = attention_weights(model, data)
+    assert model.training
+    assert len(layers) == 3
+    for pairs, alpha in layers:
+        total = torch.zeros(10, 2).index_add(0, pairs[1], alpha)
+        assert torch.allclose(total, torch.ones(10, 2), atol=1e-5)
+
+
+def test_attention_weights_need_attention(example):
+    with pytest.raises(ValueError, match="Linear has no attention layer"):
+        attention_weights(torch.nn.Linear(1, 1), to_data([example]))
