@@ -25,8 +25,8 @@ SETTINGS: dict[str, Any] = {
     "relation_dim": 16,
     "dropout": 0.0,
     "optimizer": "adam",
-    "lr": 0.002,
-    "max_epochs": 12,
+    "lr": 0.003,
+    "max_epochs": 10,
     "patience": None,
 }
 
@@ -50,6 +50,11 @@ def demo(
     whom decides the label, draws what the trained model attends to, and prints the table. The second time,
     finished runs are not repeated.
     """
+    import torch
+
+    torch.set_num_threads(
+        min(2, torch.get_num_threads())
+    )  # small matrices: more threads would wait for each other
     console = Console(stderr=json)
     say = Steps(console)
     say("Parsing with the bundled parser")

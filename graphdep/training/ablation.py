@@ -17,6 +17,18 @@ from graphdep.training.run import run_folder, train
 from graphdep.training.splits import load_splits
 from graphdep.training.train_config import TrainConfig
 
+# What makes a model the one that its name says; every row's name shows settings that change it.
+DEFINING = (
+    "edges",
+    "tree",
+    "relation_attention",
+    "gate",
+    "gate_state",
+    "untyped",
+    "level_embedding",
+    "position_embedding",
+)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -32,13 +44,15 @@ class Row:
     results: list[dict[str, Any]]
     errors: dict[int, str]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, changed: Mapping[str, Any]) -> dict[str, Any]:
         """Plain values: per metric mean, standard deviation (of a sample; null for one run) and values."""
         names = self.results[0]["metrics"] if self.results else {}
         metrics = {name: spread([result["metrics"][name] for result in self.results]) for name in names}
         summary: dict[str, Any] = {
             "model": self.model,
-            "about": resolve_model(self.model).summary,
+            "label": " ".join([self.model, *(f"{key}={value}" for key, value in changed.items())]),
+            "about": resolve_model(self.model).summary
+            + (", except for what its name adds" if changed else ""),
             "n": len(self.results),
             "seeds": [result["seed"] for result in self.results],
             "metrics": metrics,
@@ -96,9 +110,8 @@ def ablate(
     console = console or Console(stderr=True)
     rows = {model: Row(model, [], {}) for model in models}
     total, done = len(models) * len(seeds), 0
-    for number, seed in enumerate(
-        seeds
-    ):  # a seed of every model first: an interrupted table is still a fair one
+    # A seed of every model first: an interrupted table is still a fair one.
+    for number, seed in enumerate(seeds):
         for model in models:
             config, done = configs[model][number], done + 1
             title = f"[{done}/{total}] {model} seed {seed}"
@@ -110,11 +123,15 @@ def ablate(
                 rows[model].errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
     finished = [result for row in rows.values() for result in row.results]
+    changed = {key: value for key, value in (settings or {}).items() if key in DEFINING}
+    data = splits.describe()
     published = PAPER.get(task)
+    if published is not None and (changed or data["pairs"] != published.pairs):
+        published = None  # the paper's figures are of other models or other data
     return {
         "task": task,
         "command": command,
-        "rows": [row.summary() for row in rows.values()],
+        "rows": [row.summary(changed) for row in rows.values()],
         "floor": finished[0]["floor"] if finished else {},
         "signature": [metric.signature for metric in goal.metrics],
         "paper": None
@@ -125,7 +142,7 @@ def ablate(
             "rows": dict(published.rows),
             "others": dict(published.others),
         },
-        "data": {"digest": splits.digest(), **splits.describe()},
+        "data": {"digest": splits.digest(), **data},
         "settings": dict(settings or {}),
     }
 

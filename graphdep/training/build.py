@@ -62,6 +62,7 @@ def build_model(
         relation_attention=config.relation_attention,
         gate=config.gate,
         gate_state=config.gate_state,
+        untyped=config.untyped,
         level_embedding=config.level_embedding,
         position_embedding=config.position_embedding,
         norm_first=config.norm_first,

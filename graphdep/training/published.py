@@ -14,22 +14,27 @@ class Published:
         source: Paper and table.
         metric: Which metric.
         rows: Figures of the models that we have, as fractions.
+        pairs: Sizes of the splits it was measured on; on other data the figures say nothing.
         others: Other systems that the paper lists, for orientation. (default: none)
     """
 
     source: str
     metric: str
     rows: Mapping[str, float]
+    pairs: Mapping[str, int]
     others: Mapping[str, float] = field(default_factory=dict)
 
 
 _DT = "Integrating Dependency Tree into Self-attention for Sentence Representation"
+
+_SICK = {"train": 4500, "val": 500, "test": 4927}
 
 PAPER: dict[str, Published] = {
     "sick-r": Published(
         f'"{_DT}", Table 3 (means over five runs); others: its Table 1, where DT itself has .2428',
         "mse",
         {"transformer": 0.2833, "dt-lr": 0.2545, "dt-rg": 0.2526, "dt": 0.2428},
+        _SICK,
         {
             "LSTM": 0.2831,
             "BiLSTM": 0.2736,
@@ -41,6 +46,7 @@ PAPER: dict[str, Published] = {
         f'"{_DT}", Table 3 (means over five runs); others: its Table 1, where DT itself has .8510',
         "accuracy",
         {"transformer": 0.8334, "dt-lr": 0.8476, "dt-rg": 0.8493, "dt": 0.8513},
+        _SICK,
         {"LSTM": 0.7680, "BiLSTM": 0.8211, "Tree-LSTM (dependency)": 0.8200, "TagHyperTreeLSTM": 0.8390},
     ),
 }

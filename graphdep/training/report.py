@@ -49,7 +49,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         numbers = ["", "", ""]
         if row["n"]:
             numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
-        rows.append([row["model"], scores[0], _paper(summary, row["model"]), *scores[1:], runs, *numbers])
+        rows.append([row["label"], scores[0], _paper(summary, row["model"]), *scores[1:], runs, *numbers])
     return header, rows
 
 
@@ -75,7 +75,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
 
 def notes(summary: dict[str, Any]) -> list[str]:
     """What stands under the table, as a list."""
-    lines = [f"- {row['model']}: {row['about']}" for row in summary["rows"]]
+    lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
     lines += [f"- metric: {signature}" for signature in summary["signature"]]
     data, sizes = summary["data"], summary["data"]["pairs"]
     pairs = ", ".join(f"{size} {split}" for split, size in sizes.items())
@@ -137,7 +137,7 @@ def _paper(summary: dict[str, Any], model: str) -> str:
 
 def _plot(summary: dict[str, Any]) -> Any:
     name = table_cells(summary)[0][1]
-    values = {row["model"]: row["metrics"][name]["values"] for row in summary["rows"] if row["n"]}
+    values = {row["label"]: row["metrics"][name]["values"] for row in summary["rows"] if row["n"]}
     if not values:
         return None
     paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None

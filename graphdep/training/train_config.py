@@ -20,6 +20,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "optimizer": ("adagrad", "adam", "adamw", "sgd"),
     "gate": (None, "sigmoid", "tanh"),
     "gate_state": ("query", "key"),
+    "untyped": ("keep", "gate"),
     "precision": ("32-true", "bf16-mixed", "16-mixed"),
     "accelerator": ("auto", "cpu", "gpu"),
 }
@@ -58,7 +59,8 @@ class TrainConfig:
         raw_from: Folder with the corpus' raw files. (default: :obj:`None`)
         limit_train: Train on the first pairs only; acts before parsing. (default: :obj:`None`)
         min_freq: Words seen less often are unknown. (default: :obj:`1`)
-        vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
+        vectors: GloVe text file to start the word vectors from; words that are not in it start alike in every
+            seed. (default: :obj:`None`)
         seed: Seed of the weights, the order of the pairs, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most. (default: :obj:`30`)
         patience: Stop after so many epochs without a better validation score. (default: :obj:`6`)
@@ -67,7 +69,7 @@ class TrainConfig:
         lr: Learning rate. (default: :obj:`0.001`)
         weight_decay: L2 penalty. (default: :obj:`0.0`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
-        gate_state,
+        gate_state, untyped,
             level_embedding, position_embedding, norm_first: Of
                 :class:`~graphdep.nn.models.DependencyTransformer`.
         head_channels: Hidden size of the relatedness head. (default: :obj:`50`)
@@ -107,6 +109,7 @@ class TrainConfig:
     relation_attention: bool = True
     gate: str | None = "sigmoid"
     gate_state: str = "query"
+    untyped: str = "keep"
     level_embedding: bool = True
     position_embedding: bool = True
     norm_first: bool = False

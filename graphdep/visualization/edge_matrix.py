@@ -37,7 +37,7 @@ def plot_edge_matrix(
         mask[(data.clique[:, None] == data.clique) & (data.clique >= 0)[:, None]] = 1
     source, target = data.edge_index.cpu()
     mask[target, source] = 2 if "clique" in data else 1
-    names = relations if data.edge_type is not None else None
+    names = relations if "edge_type" in data else None
     side = 1.6 + (0.62 if names is not None else 0.34) * len(labels)
     figure = Figure(figsize=(side, side), layout="constrained")
     axes = figure.subplots()

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
+from unittest import mock
 
 import pytest
 
 from graphdep.training import ablation
 
 
-def test_table_csv_plot_and_json(run, tiny, tmp_path):
+@pytest.fixture
+def published_data(monkeypatch):
+    """Takes whatever data there is for the paper's."""
+    for task, published in ablation.PAPER.items():
+        monkeypatch.setitem(ablation.PAPER, task, dataclasses.replace(published, pairs=mock.ANY))
+
+
+def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
     done = run("ablate", "--models", "transformer,dt", "--seeds", "2", *tiny, "--output", "out", "--json")
     assert done.exit_code == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -36,12 +45,22 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path):
     assert "transformer" in done.stderr
 
 
-def test_sick_r_shows_mse_beside_the_paper(run, tiny, tmp_path):
+def test_sick_r_shows_mse_beside_the_paper(run, tiny, tmp_path, published_data):
     done = run("ablate", "--task", "sick-r", "--models", "dt-lr,dt-chain", "--seeds", "1", *tiny)
     assert done.exit_code == 0, done.stderr
-    assert "test_mse" in done.stdout
-    assert "0.2545" in done.stdout
-    assert (tmp_path / "runs" / "ablation_sick-r" / "table.md").exists()
+    table = (tmp_path / "runs" / "ablation_sick-r" / "table.md").read_text()
+    assert "test_mse" in table
+    assert "0.2545" in table
+
+
+def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, published_data, monkeypatch):
+    done = run("ablate", "--models", "dt-lr", "--seeds", "1", "--edges", "dra", *tiny, "--json")
+    summary = json.loads(done.stdout)
+    assert summary["paper"] is None
+    assert summary["rows"][0]["label"] == "dt-lr edges=dra"
+    monkeypatch.undo()
+    summary = json.loads(run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--json").stdout)
+    assert summary["paper"] is None
 
 
 def test_goes_on_where_it_stopped(run, tiny, tmp_path, monkeypatch):
