@@ -69,9 +69,8 @@ class TrainConfig:
         lr: Learning rate. (default: :obj:`0.001`)
         weight_decay: L2 penalty. (default: :obj:`0.0`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
-        gate_state, untyped,
-            level_embedding, position_embedding, norm_first: Of
-                :class:`~graphdep.nn.models.DependencyTransformer`.
+            gate_state, untyped, level_embedding, position_embedding, norm_first: Of
+            :class:`~graphdep.nn.models.DependencyTransformer`.
         head_channels: Hidden size of the relatedness head. (default: :obj:`50`)
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; the corpora are in memory. (default: :obj:`0`)
