@@ -1,8 +1,9 @@
 """Attention layers side by side: graphdep's backends, PyG's TransformerConv, padded SDPA, the literal DT
 formula.
 
-Every method of a row group runs interleaved in one process (all methods once, again and again), so that what
-else the machine does hits all alike; the medians are compared. Usage:
+The methods of a row group run interleaved in one process (all of them once, in another order each round), so that
+what else the machine does, and what the method before left of caches and memory, hits all alike; the medians are
+compared. Usage:
 
     python examples/benchmarks/attention.py [--rounds 9] [--device cpu] [--output FILE.md]
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+import random
 import statistics
 import sys
 import time
@@ -172,7 +174,8 @@ def interleaved(
     """Median seconds of each method."""
     times: dict[str, list[float]] = {name: [] for name in methods}
     for i in range(rounds + 2):
-        for name, run in methods.items():
+        order = random.Random(i).sample(sorted(methods), len(methods))
+        for name, run in ((name, methods[name]) for name in order):
             synchronize()
             start = time.perf_counter()
             run()
@@ -253,6 +256,16 @@ def construction_rows(rounds: int, device: str) -> list[list[str]]:
     return rows
 
 
+def device_name(device: str) -> str:
+    """The card's or the processor's name."""
+    if device != "cpu":
+        return torch.cuda.get_device_name()
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
 def table(header: list[str], rows: list[list[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -267,9 +280,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path)
     args = parser.parse_args(argv)
     torch.manual_seed(0)
-    name = (
-        torch.cuda.get_device_name() if args.device != "cpu" else platform.processor() or platform.machine()
-    )
+    name = device_name(args.device)
     threads = f"{torch.get_num_threads()} threads, torch {torch.__version__}"
     head = f"{name}, {threads}, medians of {args.rounds} interleaved rounds"
     columns = [
