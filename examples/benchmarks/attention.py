@@ -1,9 +1,9 @@
 """Attention layers side by side: graphdep's backends, PyG's TransformerConv, padded SDPA, the literal DT
 formula.
 
-The methods of a row group run interleaved in one process (all of them once, in another order each round), so that
-what else the machine does, and what the method before left of caches and memory, hits all alike; the medians are
-compared. Usage:
+The methods of a row group run interleaved in one process (all of them once, in another order each round), so
+that what else the machine does, and what the method before left of caches and memory, hits all alike; the
+medians are compared. Usage:
 
     python examples/benchmarks/attention.py [--rounds 9] [--device cpu] [--output FILE.md]
 """
