@@ -122,6 +122,8 @@ class ParsedDataset(InMemoryDataset):
 
     def describe(self) -> dict[str, Any]:
         """What was loaded, as plain values: sizes, unknown words, failures of the parser."""
+        if self._indices is not None:  # a slice shares the data of the whole
+            return self.copy().describe()
         words = self._data.node_type == NodeType.WORD
         unknown = words & (self._data.input_ids == 0)
         return {

@@ -110,12 +110,15 @@ class SICK(ParsedDataset):
             log=log,
             force_reload=force_reload,
         )
-        del self._parser  # models and a database do not travel to the workers of a DataLoader
 
     @property
     def num_classes(self) -> int:
         """5 grades of relatedness or 3 labels, whatever the split holds."""
         return CLASSES if self.task == "relatedness" else len(self.labels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models and a database do not travel to the workers of a DataLoader.
+        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         path = folder / FILES[split]

@@ -108,21 +108,17 @@ def test_sick_counts_failures_of_the_parser(tmp_path, parser, write_sick, caplog
 
 def test_sick_describe(tmp_path, parser, write_sick):
     dataset = SICK(tmp_path / "sick", "train", parser=parser, raw_from=write_sick())
-    assert (
-        dataset[:1].describe()
-        == dataset.describe()
-        == {
-            "corpus": "SICK",
-            "split": "train",
-            "examples": 3,
-            "words": 30,
-            "vocabulary": 17,
-            "unknown_words": 0.0,
-            "parser": "chain/1",
-            "parser_failures": 0,
-            "unknown_relations": 0,
-        }
-    )
+    assert dataset.describe() == {
+        "corpus": "SICK",
+        "split": "train",
+        "examples": 3,
+        "words": 30,
+        "vocabulary": 17,
+        "unknown_words": 0.0,
+        "parser": "chain/1",
+        "parser_failures": 0,
+        "unknown_relations": 0,
+    }
 
 
 def test_sick_without_root_nodes(tmp_path, parser, write_sick):
@@ -230,3 +226,9 @@ def test_read_sick_reads_or_refuses(tmp_path_factory, edits):
     else:
         assert pairs
         assert all(1 <= pair.score <= 5 and pair.label in SICK.labels for pair in pairs)
+
+
+def test_a_slice_describes_itself(tmp_path, parser, write_sick):
+    dataset = SICK(tmp_path / "sick", "train", parser=parser, raw_from=write_sick())
+    assert dataset[:1].describe()["examples"] == 1
+    assert dataset[:1].describe()["words"] < dataset.describe()["words"]
