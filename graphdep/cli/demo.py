@@ -25,8 +25,8 @@ SETTINGS: dict[str, Any] = {
     "relation_dim": 16,
     "dropout": 0.0,
     "optimizer": "adam",
-    "lr": 0.003,
-    "max_epochs": 10,
+    "lr": 0.001,
+    "max_epochs": 18,
     "patience": None,
 }
 
