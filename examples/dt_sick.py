@@ -26,18 +26,16 @@ parser.add_argument("--raw-from", help="folder with the raw files of SICK")
 parser.add_argument("--root", default=osp.join(osp.dirname(osp.realpath(__file__)), "..", "datasets", "mini"))
 parser.add_argument("--parser", default="bundled")
 parser.add_argument("--model", choices=["transformer", "dt-lr", "dt-rg", "dt"], default="dt")
-parser.add_argument("--hidden-channels", type=int, default=None, help="default: 300 with --raw-from, else 64")
-parser.add_argument("--heads", type=int, default=None, help="default: 6 with --raw-from, else 4")
-parser.add_argument("--lr", type=float, default=None, help="default: 0.001 with --raw-from, else 0.02")
-parser.add_argument("--epochs", type=int, default=12)
+parser.add_argument("--hidden-channels", type=int, help="default: 300 with --raw-from, else 64")
+parser.add_argument("--heads", type=int, help="default: 6 with --raw-from, else 4")
+parser.add_argument("--epochs", type=int, default=20)
 parser.add_argument("--batch-size", type=int, default=32)
 parser.add_argument("--seed", type=int, default=0)
 args = parser.parse_args()
 
-real = args.raw_from is not None
-args.hidden_channels = args.hidden_channels or (300 if real else 64)
-args.heads = args.heads or (6 if real else 4)
-args.lr = args.lr or (0.001 if real else 0.02)
+paper = args.raw_from is not None  # its sizes are too large for the small corpus
+args.hidden_channels = args.hidden_channels or (300 if paper else 64)
+args.heads = args.heads or (6 if paper else 4)
 seed_everything(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -58,7 +56,9 @@ encoder = DependencyTransformer(
     num_relations=len(train_dataset.relations),
     hidden_channels=args.hidden_channels,
     ff_channels=args.hidden_channels,
+    num_layers=3 if paper else 2,
     heads=args.heads,
+    dropout=0.1 if paper else 0.0,
     relation_attention=args.model != "transformer",
     gate=None if args.model == "dt-lr" else "sigmoid",
     level_embedding=args.model == "dt",
@@ -66,7 +66,7 @@ encoder = DependencyTransformer(
 model = SentencePairModel(encoder, RelatednessHead(args.hidden_channels, train_dataset.num_classes)).to(
     device
 )
-optimizer = torch.optim.Adagrad(model.parameters(), lr=args.lr)
+optimizer = (torch.optim.Adagrad if paper else torch.optim.Adam)(model.parameters(), lr=0.001)
 
 
 def train() -> float:

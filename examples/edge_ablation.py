@@ -26,8 +26,8 @@ parser.add_argument("--parser", default="bundled")
 parser.add_argument("--edges", nargs="*", help="rows to run; default: all")
 parser.add_argument("--hidden-channels", type=int, default=64)
 parser.add_argument("--heads", type=int, default=4)
-parser.add_argument("--lr", type=float, default=0.02)
-parser.add_argument("--epochs", type=int, default=12)
+parser.add_argument("--lr", type=float, default=0.001)
+parser.add_argument("--epochs", type=int, default=18)
 parser.add_argument("--seeds", type=int, default=3)
 args = parser.parse_args()
 
@@ -89,7 +89,7 @@ def test(model: SentencePairModel, edges: T.BaseTransform, dataset: SICK) -> flo
 def run(edges: T.BaseTransform, seed: int) -> float:
     seed_everything(seed)
     model = make_model()
-    optimizer = torch.optim.Adagrad(model.parameters(), lr=args.lr)
+    optimizer = torch.optim.Adam(model.parameters(), lr=args.lr)
     best_val, test_acc = -1.0, 0.0
     for _ in range(args.epochs):
         train(model, edges, optimizer)
