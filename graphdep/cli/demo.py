@@ -53,8 +53,8 @@ def demo(
     import torch
 
     torch.set_num_threads(
-        min(2, torch.get_num_threads())
-    )  # small matrices: more threads would wait for each other
+        1
+    )  # small matrices: more threads mostly wait for each other, above all on a busy machine
     console = Console(stderr=json)
     say = Steps(console)
     say("Parsing with the bundled parser")

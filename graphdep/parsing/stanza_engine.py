@@ -55,7 +55,7 @@ class StanzaEngine:
         places = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in text_pieces(text)]
         documents = [Document([], text=piece) for _, _, piece in places]
         tokens: list[list[list[Span]]] = [[] for _ in texts]
-        for (i, offset, _), document in zip(places, self.pipeline.process(documents, "tokenize,mwt")):
+        for (i, offset, _), document in zip(places, self._process(documents, "tokenize,mwt")):
             tokens[i] += [
                 [_span(token, offset) for token in s.tokens] for s in document.sentences if s.tokens
             ]
@@ -75,8 +75,21 @@ class StanzaEngine:
         from stanza import Document
 
         words = [[{"id": (i,), "text": _shown(f)} for i, f in enumerate(s.form, start=1)] for s in drafts]
-        document = self.pipeline.process(Document(words), "pos,lemma,depparse")
+        document = self._process(Document(words), "pos,lemma,depparse")
         return [_annotated(draft, sentence.words) for draft, sentence in zip(drafts, document.sentences)]
+
+    def _process(self, documents: Any, processors: str) -> Any:
+        """Runs the pipeline on one thread: its matrices are small, two threads gain a sixth on a quiet
+        machine and lose many times that on a busy one, where they wait for each other.
+        """
+        import torch
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return self.pipeline.process(documents, processors)
+        finally:
+            torch.set_num_threads(threads)
 
     def _too_long(self, draft: Sentence) -> tuple[Sentence, str | None]:
         reason = f"{len(draft)} words, more than max_words={self.max_words}"
