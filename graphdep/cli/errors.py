@@ -19,7 +19,10 @@ class ErrorGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            print("graphdep: interrupted", file=sys.stderr)
+            print(
+                "graphdep: interrupted (what is finished is kept; `train` goes on with --resume)",
+                file=sys.stderr,
+            )
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # The reader of stdout has gone, as in `graphdep parse ... | head`: nothing is wrong.

@@ -6,6 +6,8 @@ import contextlib
 import json
 import logging
 import os
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +79,8 @@ def train(
     with quiet():
         trainer = _trainer(config, folder, callbacks=[checkpoint, report])
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
-        trainer.fit(task, *loaders, ckpt_path=_resume_from(folder, state) if resume else None)
+        with _interruptible():
+            trainer.fit(task, *loaders, ckpt_path=_resume_from(folder, state) if resume else None)
     result = _result(config, checkpoint, splits, found)
     _write_json(folder / RESULT, result)
     return result
@@ -192,6 +195,20 @@ def _trainer(
         enable_model_summary=False,
         num_sanity_val_steps=0,
     )
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C stays Ctrl-C: Lightning turns it into an exit, and ignores the next ones."""
+    on_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    except SystemExit:
+        raise KeyboardInterrupt from None
+    finally:
+        if on_main:
+            signal.signal(signal.SIGINT, handler)
 
 
 def _score(task: PairTask, splits: Splits, split: str, config: TrainConfig) -> tuple[dict, dict]:

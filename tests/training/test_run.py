@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
 import torch
@@ -80,6 +81,17 @@ def test_early_stopping_and_a_kill_before_the_end(tmp_path, monkeypatch, config)
     assert (whole["epochs"], whole["best_epoch"]) == (2, 1)
     interrupted(monkeypatch, config, tmp_path / "parts", 2)
     assert same(whole, train(config, tmp_path / "parts", resume=True))
+
+
+def test_ctrl_c_comes_through_and_can_be_pressed_again(tmp_path, monkeypatch, config):
+    def step(self, batch, batch_idx):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphdep.tasks.PairTask.training_step", step)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_finished_run_is_not_repeated_but_may_go_on(tmp_path, monkeypatch, config):
