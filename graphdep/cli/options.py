@@ -39,13 +39,19 @@ Parser = Annotated[
 LimitTrain = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Train on the first N pairs; only these are parsed.", rich_help_panel=_DATA
+        min=1,
+        metavar="N",
+        help="Train on the first N pairs, and parse no others of that split.",
+        rich_help_panel=_DATA,
     ),
 ]
 Edges = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Edges instead of the model's own, e.g. dra, sia, dt.", rich_help_panel=_RUN
+        metavar="NAME",
+        help="Edges instead of the model's own: dra, sia, sia-intra, sia-inter, dt, g2g, gate, lisa, "
+        "transformer or transformer-utterance.",
+        rich_help_panel=_RUN,
     ),
 ]
 MaxEpochs = Annotated[

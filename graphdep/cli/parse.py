@@ -61,6 +61,8 @@ def read_texts(text: str) -> list[str]:
     """
     if text == "-":
         content = sys.stdin.read()
+    elif not text.strip():
+        content = ""
     elif Path(text[:255]).is_dir():
         raise ValueError(f"{text!r} is a folder: name a file in it")
     elif _is_file(text):

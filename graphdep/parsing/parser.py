@@ -30,7 +30,7 @@ class Parser(ABC):
     ends with a log line that says how many there were.
 
     Args:
-        progress: Show a progress bar on stderr; :obj:`None` for one if stderr is a terminal and there is
+        progress: Show progress on stderr (a bar on a terminal, else lines); :obj:`None` for it if there is
             some work to do. (default: :obj:`None`)
     """
 
@@ -108,11 +108,13 @@ class Parser(ABC):
         unique = list(dict.fromkeys(inputs))
         done = self.known(unique)
         todo = [item for item in unique if item not in done]
+        known = len(done)
         with self._bar(len(todo)) as bar:
             task = bar.add_task("parsing", total=len(todo))
             for chunk in chunks(todo):
                 done.update(zip(chunk, self.parse_items(chunk)))
                 bar.advance(task, len(chunk))
+                self._say(len(done) - known, len(todo))
         results = [done[item] for item in inputs]
         self._report(results)
         return results
@@ -123,6 +125,12 @@ class Parser(ABC):
             shown = total >= _PROGRESS_FROM and sys.stderr.isatty()
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         return Progress(*columns, console=Console(stderr=True), disable=not shown)
+
+    def _say(self, done: int, total: int) -> None:
+        """A line a chunk where stderr is no terminal, for a bar shows nothing there."""
+        wanted = total >= _PROGRESS_FROM if self.progress is None else self.progress
+        if wanted and not sys.stderr.isatty():
+            print(f"parsing: {done:,} of {total:,} texts", file=sys.stderr, flush=True)
 
     def _report(self, results: list[Parsed]) -> None:
         reasons = [parsed.failure for parsed in results if parsed.failure]
