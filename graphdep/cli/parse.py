@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -63,9 +64,9 @@ def read_texts(text: str) -> list[str]:
         content = sys.stdin.read()
     elif not text.strip():
         content = ""
-    elif Path(text[:255]).is_dir():
+    elif _is(Path.is_dir, text):
         raise ValueError(f"{text!r} is a folder: name a file in it")
-    elif _is_file(text):
+    elif _is(Path.is_file, text):
         content = _read(Path(text))
     elif " " not in text and Path(text).suffix in (".txt", ".text", ".md", ".tsv", ".csv", ".conllu"):
         raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
@@ -77,9 +78,9 @@ def read_texts(text: str) -> list[str]:
     return texts
 
 
-def _is_file(text: str) -> bool:
+def _is(kind: Callable[[Path], bool], text: str) -> bool:
     try:
-        return Path(text).is_file()
+        return kind(Path(text))
     except (OSError, ValueError):  # a long text is no possible file name
         return False
 

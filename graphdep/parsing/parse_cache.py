@@ -145,7 +145,11 @@ def _decode(data: bytes, item: Item) -> list[Sentence] | None:
     """The stored sentences, or :obj:`None` if they cannot be read or are not those of the given words."""
     try:
         sentences = [_sentence(values) for values in json.loads(zlib.decompress(data))]
-    except (ValueError, TypeError, KeyError, AttributeError, zlib.error):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, zlib.error):
+        return None
+    if not all(isinstance(word, str) for s in sentences for word in (*s.form, *s.deprel)):
+        return None
+    if isinstance(item, str) and item.strip() and not sentences:
         return None
     wrong = not isinstance(item, str) and [tuple(sentence.form) for sentence in sentences] != [item]
     return None if wrong else sentences

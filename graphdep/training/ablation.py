@@ -130,6 +130,7 @@ def ablate(
         published = None  # the paper's figures are of other models or other data
     return {
         "task": task,
+        "title": resolve_task(task).title,
         "command": command,
         "rows": [row.summary(changed) for row in rows.values()],
         "floor": finished[0]["floor"] if finished else {},

@@ -11,7 +11,6 @@ from typing import Any
 from rich.table import Table
 
 from graphdep.io import atomic_path
-from graphdep.tasks import resolve_task
 from graphdep.visualization import plot_ablation
 
 # What the first columns of a table are, by task; the first is the one that the paper reports.
@@ -57,19 +56,19 @@ def markdown(summary: dict[str, Any]) -> str:
     """The table with all that is needed to judge and repeat it."""
     header, rows = table_cells(summary)
     lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
-    return "\n".join([f"# {resolve_task(summary['task']).title}", "", *lines, "", *notes(summary), ""])
+    return "\n".join([f"# {summary['title']}", "", *lines, "", *notes(summary), ""])
 
 
 def rich_table(summary: dict[str, Any]) -> Table:
     """The table for a terminal."""
     header, rows = table_cells(summary)
-    table = Table(title=f"{resolve_task(summary['task']).title}: mean ± std")
-    for name in header:
-        table.add_column(
-            name.replace("_", " "), justify="left" if name == "model" else "right", no_wrap=name == "model"
-        )
+    table = Table(title=f"{summary['title']}: mean ± std")
+    hidden = {"epochs", "s/epoch"} | ({"paper"} if summary["paper"] is None else set())
+    shown = [place for place, name in enumerate(header) if name not in hidden]
+    for place in shown:
+        table.add_column(header[place].replace("_", " "), justify="right" if place else "left", no_wrap=True)
     for cells in rows:
-        table.add_row(*cells)
+        table.add_row(*(cells[place] for place in shown))
     return table
 
 
@@ -141,7 +140,7 @@ def _plot(summary: dict[str, Any]) -> Any:
     if not values:
         return None
     paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None
-    title = resolve_task(summary["task"]).title
+    title = summary["title"]
     metric = name.replace("_", " ") + (" (lower is better)" if name.endswith("mse") else "")
     return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)
 

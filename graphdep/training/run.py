@@ -30,6 +30,11 @@ from graphdep.training.splits import SPLITS, Splits, load_splits
 from graphdep.training.train_config import TrainConfig
 
 RESULT = "result.json"
+# What a report reads of a result; numbers may be whole.
+_RESULT_KEYS = {"metrics": dict, "floor": dict, "seed": int, "checkpoint": str, "parameters": int}
+_RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
+
+logger = logging.getLogger("graphdep.training")
 
 
 def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
@@ -69,11 +74,10 @@ def train(
     state, found, vectors = _new_state(config, splits)
     if resume and (finished := _finished(folder, state)) is not None:
         return finished
-    if not resume:
-        for name in ("best.ckpt", "last.ckpt", RESULT):
-            (folder / name).unlink(missing_ok=True)
     L.seed_everything(config.seed, workers=True, verbose=False)
     task = _new_task(state, vectors)
+    if not resume:
+        _set_aside(folder)
     checkpoint = RunCheckpoint(folder, state, task.goal.metrics[0], config.patience)
     report = EpochReport(title or f"{config.model} seed {config.seed}", checkpoint, console)
     with quiet():
@@ -145,11 +149,24 @@ def _new_task(state: RunState, vectors: Tensor | None) -> PairTask:
     return build_task(state.config, len(state.vocab), len(state.relations), vectors)
 
 
+def _set_aside(folder: Path) -> None:
+    """Moves what an earlier run left to ``previous``: a new run that fails must not cost the old one."""
+    for name in (RESULT, "best.ckpt", "last.ckpt"):
+        if (folder / name).exists():
+            (folder / "previous").mkdir(exist_ok=True)
+            os.replace(folder / name, folder / "previous" / name)
+
+
 def _resume_from(folder: Path, state: RunState) -> Path | None:
     path = folder / "last.ckpt"
     if not path.exists():
         return None
-    earlier = RunState.from_state_dict(read_checkpoint(path)["graphdep"])
+    try:
+        earlier = RunState.from_state_dict(read_checkpoint(path)["graphdep"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
+        ) from None
     _check_same(path, state, earlier.config, earlier.data["digest"])
     return path
 
@@ -161,8 +178,12 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
         config, digest = TrainConfig.from_dict(result["config"]), result["data"]["digest"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: not a result of graphdep ({error})") from None
+        complete = all(isinstance(result[key], kind) for key, kind in _RESULT_KEYS.items())
+    except (ValueError, KeyError, TypeError):
+        complete = False
+    if not complete:  # the checkpoints say where to go on, and the result is written anew
+        logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
+        return None
     _check_same(path, state, config, digest)
     # Asked for more epochs, a finished run goes on from its last one.
     return result if config.max_epochs == state.config.max_epochs else None

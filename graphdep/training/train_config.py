@@ -129,6 +129,8 @@ class TrainConfig:
                 value = getattr(self, name)
                 if value is not None and not least <= value < math.inf:
                     raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
+        if self.seed >= 2**32:
+            raise ValueError(f"'seed' must be below 2**32 (got {self.seed})")
         if not 0 < self.lr < math.inf:
             raise ValueError(f"'lr' must be above 0 (got {self.lr!r})")
         if not 0 <= self.dropout < 1:

@@ -192,3 +192,24 @@ def test_word_vectors_are_loaded_and_rebuilt_with_the_checkpoint(tmp_path, confi
 def test_unknown_split(tmp_path):
     with pytest.raises(ValueError, match="'split' must be one of train, val, test .got 'dev'"):
         evaluate(tmp_path / "no.ckpt", "dev")
+
+
+def test_a_damaged_result_is_written_anew_from_the_checkpoints(tmp_path, config):
+    first = train(config, tmp_path)
+    path = tmp_path / "result.json"
+    whole = json.loads(path.read_text())
+    for damaged in ("", "[]", path.read_text()[:50], json.dumps({**whole, "metrics": None})):
+        path.write_text(damaged)
+        assert train(config, tmp_path, resume=True)["metrics"] == first["metrics"]
+        assert json.loads(path.read_text())["metrics"] == first["metrics"]
+
+
+def test_a_new_run_that_fails_does_not_cost_the_old_one(tmp_path, config):
+    first = train(config, tmp_path)
+    with pytest.raises(TrainingError):
+        train(config.replace(lr=1e30), tmp_path)
+    kept = tmp_path / "previous"
+    assert json.loads((kept / "result.json").read_text())["metrics"] == first["metrics"]
+    assert (kept / "best.ckpt").exists()
+    with pytest.raises(ValueError, match="'seed' must be below"):
+        config.replace(seed=2**32)
