@@ -210,6 +210,23 @@ class RelationVocab:
         fixed = table.to(relation.device)[relation.clamp(max=cls._FIRST_LEARNED - 1)]
         return torch.where(relation < cls._FIRST_LEARNED, fixed, learned)
 
+    @classmethod
+    def merge(cls, relation: Tensor, *, labels: bool = True, directions: bool = True) -> Tensor:
+        """Ids that tell less apart, element by element.
+
+        Args:
+            relation: Ids.
+            labels: Tell labels apart; otherwise all are ``dep``, or its inverse. (default: :obj:`True`)
+            directions: Tell a relation from its inverse; otherwise both have the id of the relation, and
+                path codes (a, b) and (b, a) the id of the one with the smaller a. (default: :obj:`True`)
+        """
+        if not labels:
+            dep = cls._FIRST + 2 * cls._FIXED.index("dep")
+            fixed = (relation >= cls._FIRST) & (relation < cls._FIRST_PATH)
+            odd = torch.where(fixed, relation - cls._FIRST, relation - cls._FIRST_LEARNED) % 2
+            relation = torch.where(fixed | (relation >= cls._FIRST_LEARNED), dep + odd, relation)
+        return relation if directions else torch.minimum(relation, cls.inverse(relation))
+
     def label(self, relation: int) -> str:
         """The name of an id, for pictures and messages; an inverse relation ends in ``^-1``."""
         if not 0 <= relation < len(self):

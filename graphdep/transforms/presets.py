@@ -11,6 +11,7 @@ from graphdep.transforms.ancestor_edges import AncestorEdges
 from graphdep.transforms.complete_edges import CompleteEdges
 from graphdep.transforms.dependency_edges import DependencyEdges
 from graphdep.transforms.depth_edges import DepthEdges
+from graphdep.transforms.merge_types import MergeTypes
 from graphdep.transforms.relation_edges import RelationEdges
 from graphdep.transforms.relation_nodes import RelationNodes
 from graphdep.transforms.root_edges import RootEdges
@@ -88,11 +89,32 @@ def g2g(*, scope: str = "example", self_type: bool = False, pieces: str = "all")
 
 
 def dt(
-    *, max_distance: int = 2, scope: str = "utterance", self_type: bool = True, pieces: str = "all"
+    *,
+    max_distance: int = 2,
+    scope: str = "utterance",
+    self_type: bool = True,
+    labels: bool = True,
+    directions: bool = True,
+    pieces: str = "all",
 ) -> BaseTransform:
-    """Complete graph over each utterance (or example), pairs typed by arc labels and short paths."""
+    """Complete graph over each utterance (or example), pairs typed by arc labels and short paths.
+
+    ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
+    """
     types = TreePathTypes(max_distance, self_type=self_type, pieces=pieces)
-    return Compose([CompleteEdges(scope), types])
+    return Compose([CompleteEdges(scope), types, *_merged(labels, directions)])
+
+
+def dt_related(
+    *, max_distance: int = 2, labels: bool = True, directions: bool = True, pieces: str = "all"
+) -> BaseTransform:
+    """DT without the pairs that have no relation: words of the utterance at most ``max_distance`` arcs apart."""
+    types = TreePathTypes(max_distance, pieces=pieces)
+    return Compose([TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
+
+
+def _merged(labels: bool, directions: bool) -> list[BaseTransform]:
+    return [] if labels and directions else [MergeTypes(labels=labels, directions=directions)]
 
 
 PRESETS: dict[str, Callable[..., BaseTransform]] = {
@@ -104,6 +126,7 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "sia-inter": sia_inter,
     "dam": dam,
     "dt": dt,
+    "dt-related": dt_related,
     "lisa": lisa,
     "gate": gate,
     "g2g": g2g,

@@ -24,7 +24,8 @@ OPTIONS = {
     "sia-intra": {"pieces": "first"},
     "sia-inter": {"max_sum": 2, "pieces": "first"},
     "dam": {"direction": "to_word", "pieces": "all", "overview": ("CLS", "ROOT"), "position": "zero"},
-    "dt": {"max_distance": 4, "scope": "example", "self_type": False, "pieces": "first"},
+    "dt": {"max_distance": 4, "scope": "example", "self_type": False, "labels": False, "pieces": "first"},
+    "dt-related": {"max_distance": 3, "directions": False, "pieces": "first"},
     "lisa": {"pieces": "first"},
     "gate": {"max_distance": 3, "pieces": "first"},
     "g2g": {"scope": "utterance", "self_type": True, "pieces": "first"},
@@ -182,7 +183,7 @@ def test_instances_pass_through():
 
 def test_unknown_names_and_options_list_the_choices():
     with pytest.raises(
-        ValueError, match=r"no preset 'drra'; choose one of transformer, .*dam, dt, lisa, gate, g2g"
+        ValueError, match=r"no preset 'drra'; choose one of transformer, .*dam, dt, dt-related, lisa, gate, g2g"
     ):
         resolve("drra")
     with pytest.raises(ValueError, match=r"preset 'sia' has no option 'sum'; it takes max_sum, pieces"):
@@ -199,3 +200,10 @@ def test_examples_never_touch(name):
     datas = [random_data(rng, [Sentence.chain(["a"] * 3)] * 2, special=True, pieces=True) for _ in range(3)]
     batch = assert_batch_law(resolve(name), datas)
     assert torch.equal(batch.batch[batch.edge_index[0]], batch.batch[batch.edge_index[1]])
+
+
+@given(examples())
+def test_dt_related_is_dt_without_untyped_pairs(data):
+    full = attended(resolve("dt")(data))
+    related = attended(resolve("dt-related")(data))
+    assert related == {pair: kind for pair, kind in full.items() if kind != RelationVocab.NONE}

@@ -1,0 +1,40 @@
+"""Typed edges that tell less apart: the ablations of a relation matrix."""
+
+from __future__ import annotations
+
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.transforms._options import constructor_repr
+from graphdep.vocab import RelationVocab
+
+
+class MergeTypes(BaseTransform):
+    r"""Makes one type of several, to see what the difference between them is good for.
+
+    It stands after :class:`TreePathTypes`. Without :obj:`labels` every arc has the label ``dep``, so that
+    only its direction and the path codes are told apart. Without :obj:`directions` an arc has the same type
+    from both of its ends, and the path codes :math:`(a, b)` and :math:`(b, a)` are one.
+
+    Args:
+        labels: Tell labels apart. (default: :obj:`False`)
+        directions: Tell directions apart. (default: :obj:`True`)
+
+    Shapes:
+        - ``edge_type``: :math:`(|\mathcal{E}|)`, long
+
+    Raises:
+        ValueError: If the data has no ``edge_type``.
+    """
+
+    def __init__(self, *, labels: bool = False, directions: bool = True) -> None:
+        self.labels, self.directions = bool(labels), bool(directions)
+
+    def forward(self, data: Data) -> Data:
+        if "edge_type" not in data:
+            raise ValueError("MergeTypes merges types of edges: put TreePathTypes() before it")
+        data.edge_type = RelationVocab.merge(data.edge_type, labels=self.labels, directions=self.directions)
+        return data
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)

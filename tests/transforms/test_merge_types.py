@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep import RelationVocab, Sentence, to_data
+from graphdep.testing import assert_batch_law
+from graphdep.testing.strategies import example_lists
+from graphdep.transforms import CompleteEdges, MergeTypes, TreePathTypes, resolve
+
+RELATIONS = RelationVocab(["strange"])
+labels = directions = st.booleans()
+
+
+def slow_merge(name: str, labels: bool, directions: bool) -> str:
+    """By the names of relations."""
+    inverse = name.endswith("^-1")
+    if name.startswith("path"):
+        a, b = name[5:-1].split(",")
+        return name if directions else f"path({min(a, b)},{max(a, b)})"
+    if name.startswith("["):
+        return name
+    base = name.removesuffix("^-1") if labels else "dep"
+    return base + "^-1" * (inverse and directions)
+
+
+@given(labels, directions)
+def test_every_relation_by_its_name(labels, directions):
+    ids = torch.arange(len(RELATIONS))
+    merged = RelationVocab.merge(ids, labels=labels, directions=directions)
+    names = [slow_merge(RELATIONS.label(i), labels, directions) for i in ids.tolist()]
+    assert [RELATIONS.label(i) for i in merged.tolist()] == names
+
+
+@given(example_lists(max_size=3), labels, directions)
+def test_law(datas, labels, directions):
+    merge, types = MergeTypes(labels=labels, directions=directions), TreePathTypes(2)
+    edges = CompleteEdges("utterance")
+    assert_batch_law(lambda data: merge(types(edges(data))), datas)
+    assert_batch_law(merge, [types(edges(data)) for data in datas])
+
+
+def test_the_input_keeps_its_types():
+    data = resolve("dt")(to_data([Sentence(["a", "b"], [0, 1], ["root", "obj"])]))
+    before = data.edge_type.clone()
+    merged = MergeTypes()(data)
+    assert torch.equal(data.edge_type, before)
+    assert not torch.equal(merged.edge_type, before)
+    assert torch.equal(merged.edge_index, data.edge_index)
+
+
+def test_presets_merge():
+    data = to_data([Sentence(["a", "b", "c"], [0, 1, 1], ["root", "obj", "nsubj"])])
+    full, unlabelled = resolve("dt")(data), resolve("dt", labels=False)(data)
+    assert unlabelled.edge_type.unique().numel() < full.edge_type.unique().numel()
+    both = resolve("dt-related", labels=False, directions=False)(data)
+    names = {RELATIONS.label(i) for i in both.edge_type.tolist()}
+    assert names == {"[SELF]", "dep", "path(0,2)", "path(1,1)"}
+
+
+def test_repr_and_missing_types():
+    assert repr(MergeTypes(directions=False)) == "MergeTypes(labels=False, directions=False)"
+    with pytest.raises(ValueError, match="put TreePathTypes"):
+        MergeTypes()(to_data([Sentence.chain(["x"])]))
