@@ -1,4 +1,4 @@
-"""The self-written sentence pairs of ``datasets/mini``, from a seeded grammar."""
+"""The self-written corpora of ``datasets/mini``: sentence pairs, from a seeded grammar."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import random
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from graphdep.datasets import mrpc
+from graphdep.datasets.draw import Draw
+from graphdep.datasets.mini_sst import sst_files
 from graphdep.datasets.sick import FILES, HEADER
 from graphdep.io.atomic import atomic_path
-
-T = TypeVar("T")
 
 AGENTS = "doctor teacher driver nurse".split()
 PATIENTS = "woman student boy girl".split()
@@ -34,6 +35,9 @@ TWO = (
 # Sets of three pairs in each split, and the share of events that only test has, in half of its sets.
 SETS = {"train": 400, "val": 66, "test": 134}
 HELD_OUT = 0.2
+# MRPC has pairs instead, of a long sentence and a short one that some source tells.
+MRPC_SETS = {"train": 200, "val": 30, "test": 60}
+SOURCES = ("{}.", 'A guard said "{}".', '"{}," a guard said.')
 JUDGMENTS = (("4.8", "ENTAILMENT"), ("1.7", "CONTRADICTION"), ("3.2", "NEUTRAL"))
 
 
@@ -58,17 +62,20 @@ class Scene(NamedTuple):
 def write_mini(root: str | os.PathLike[str]) -> None:
     """Writes the raw files of ``datasets/mini`` below ``root``, the same bytes every time.
 
-    ``SICK(root)`` then loads them. ``datasets/mini/README.md`` says what is in them.
+    ``SICK(root)``, ``SST(root)`` and ``MRPC(root)`` then load them. ``datasets/mini/README.md`` says what is
+    in them.
     """
-    for split, content in mini_files().items():
-        path = Path(root, "raw", FILES[split])
+    files = {FILES[split]: content for split, content in mini_files().items()} | mrpc_files()
+    files |= {f"sst-sentence/{name}": content for name, content in sst_files().items()}
+    for name, content in files.items():
+        path = Path(root, "raw", name)
         if not path.exists() or path.read_bytes() != content:
             with atomic_path(path) as temporary:
                 temporary.write_bytes(content)
 
 
 def mini_files() -> dict[str, bytes]:
-    """The content of the raw file of each split."""
+    """The content of SICK's raw file of each split."""
     grammar = _Grammar(random.Random(2020))
     files = {}
     for split, sets in SETS.items():
@@ -78,20 +85,30 @@ def mini_files() -> dict[str, bytes]:
     return files
 
 
-class _Grammar:
-    """Draws with ``random()`` alone: only that is the same in every version of Python."""
+def mrpc_files() -> dict[str, bytes]:
+    """The raw files of MRPC by name, GLUE's list of dev pairs among them."""
+    grammar = _Grammar(random.Random(2005))
+    pairs = {
+        split: [p for _ in range(n) for p in grammar.told_pairs(split)] for split, n in MRPC_SETS.items()
+    }
+    train = grammar.shuffled([*pairs["train"], *pairs["val"]])
+    ids = [f"{number}\t{number + 1}" for number in range(1, 2 * len([*train, *pairs["test"]]), 2)]
+    rows = [f"{label}\t{i}\t{a}\t{b}\n" for i, (a, b, label) in zip(ids, [*train, *pairs["test"]])]
+    dev = [f"{i}\n" for i, pair in zip(ids, train) if pair in pairs["val"]]
+    header = "\t".join(mrpc.HEADER) + "\n"
+    return {
+        mrpc.TRAIN: "".join([header, *rows[: len(train)]]).encode("utf-8-sig"),
+        mrpc.TEST: "".join([header, *rows[len(train) :]]).encode("utf-8-sig"),
+        mrpc.DEV_IDS[0]: "".join(dev).encode(),
+    }
 
+
+class _Grammar(Draw):
     def __init__(self, source: random.Random) -> None:
-        self.source = source
+        super().__init__(source)
         self.seen: set[tuple[str, str]] = set()
         events = self.shuffled(list(product(VERBS, AGENTS, PATIENTS)))
         self.held_out = set(events[: round(HELD_OUT * len(events))])
-
-    def pick(self, options: Sequence[T]) -> T:
-        return options[int(self.source.random() * len(options))]
-
-    def shuffled(self, items: Sequence[T]) -> list[T]:
-        return [items[i] for _, i in sorted((self.source.random(), i) for i in range(len(items)))]
 
     def pairs(self, split: str) -> list[tuple[str, str, str, str]]:
         """Three pairs with the same words, one a label: as it says, turned round, with a bystander."""
@@ -110,6 +127,14 @@ class _Grammar:
             if self.seen.isdisjoint((first, second) for first in firsts):
                 self.seen.update((first, second) for first in firsts)
                 return [(first, second, *judgment) for first, judgment in zip(firsts, JUDGMENTS)]
+
+    def told_pairs(self, split: str) -> list[tuple[str, str, int]]:
+        """Two pairs with the same words, a paraphrase and one that is turned round."""
+        source = self.pick(SOURCES)
+        return [
+            (f"{first}.", source.format(second), int(label == "ENTAILMENT"))
+            for first, second, _, label in self.pairs(split)[:2]
+        ]
 
     def frame(self) -> str:
         """A long frame: the two bystanders stand after its first noun, after its last, or one after each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import shutil
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from graphdep.io.atomic import atomic_path
@@ -35,10 +35,22 @@ def row_error(path: Path, line: int, message: str, value: str | None = None) -> 
     return ValueError(f"{path}:{line}: {message}{shown}")
 
 
-def read_table(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a tab-separated UTF-8 file below its header, each with its line number.
+def read_table(
+    path: Path,
+    columns: Sequence[str],
+    *,
+    header: bool = True,
+    repairs: Mapping[str, str] | None = None,
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a tab-separated UTF-8 file, each with its line number.
 
     A byte-order mark and CRLF are accepted. There is no quoting.
+
+    Args:
+        path: The file.
+        columns: Their names.
+        header: Whether the first line has the names, and not a row. (default: :obj:`True`)
+        repairs: What to read in place of known damaged characters of a corpus. (default: none)
 
     Raises:
         ValueError: If the file has no rows, the header is another one, a row has more or fewer columns,
@@ -49,25 +61,32 @@ def read_table(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[st
         lines.pop()
     if not lines:
         raise row_error(path, 1, "the file is empty")
-    first = _decode(path, 1, lines[0])
-    if first.split("\t") != list(header):
-        raise row_error(path, 1, f"the header must be {' '.join(header)}, separated by tabs", first)
-    if len(lines) == 1:
-        raise row_error(path, 1, "no row below the header")
-    for number, line in enumerate(lines[1:], start=2):
-        text = _decode(path, number, line)
+    if header:
+        _check_header(path, lines.pop(0), columns)
+        if not lines:
+            raise row_error(path, 1, "no row below the header")
+    for number, line in enumerate(lines, start=1 + header):
+        text = _decode(path, number, line, repairs or {})
         row = text.split("\t")
-        if len(row) != len(header):
-            raise row_error(path, number, f"{len(row)} tab-separated columns instead of {len(header)}", text)
+        if len(row) != len(columns):
+            raise row_error(path, number, f"{len(row)} tab-separated columns instead of {len(columns)}", text)
         yield number, row
 
 
-def _decode(path: Path, number: int, line: bytes) -> str:
+def _check_header(path: Path, line: bytes, columns: Sequence[str]) -> None:
+    first = _decode(path, 1, line, {})
+    if first.split("\t") != list(columns):
+        raise row_error(path, 1, f"the header must be {' '.join(columns)}, separated by tabs", first)
+
+
+def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) -> str:
     try:
         text = line.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError as error:
         bad = line[error.start : error.start + 4].hex(" ")
         raise row_error(path, number, f"not UTF-8 at byte {error.start}", bad) from None
+    for damaged, right in repairs.items():
+        text = text.replace(damaged, right)
     for character in text:
         if character != "\t" and unicodedata.category(character) == "Cc":
             raise row_error(path, number, "a control character", character)

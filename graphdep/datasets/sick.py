@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from graphdep.datasets.joining import join_sentences
-from graphdep.datasets.parsed_dataset import Example, ParsedDataset
+from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
-from graphdep.parsing import Parser, resolve_parser
+from graphdep.datasets.text_dataset import TextDataset
+from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Vocab
 
 HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
@@ -26,7 +26,7 @@ _SCORE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
 _PAIR = re.compile(r"[0-9]{1,18}")
 
 
-class SICK(ParsedDataset):
+class SICK(TextDataset):
     r"""The sentence pairs of `"A SICK cure for the evaluation of compositional distributional semantic
     models" <https://aclanthology.org/L14-1314/>`_, two trees a pair.
 
@@ -93,17 +93,17 @@ class SICK(ParsedDataset):
         if task not in self.tasks:
             raise ValueError(f"'task' must be one of {', '.join(self.tasks)} (got {task!r})")
         self.task = task
-        self._parser = resolve_parser(parser, cache=Path(root).expanduser() / "cache" / "parses.sqlite")
         super().__init__(
             root,
             split,
+            parser,
             raw_from=raw_from,
             vocab=vocab,
             relations=relations,
             min_freq=min_freq,
             lower=lower,
             limit=limit,
-            to_data_options={"root": root_node},
+            root_node=root_node,
             transform=transform,
             pre_transform=pre_transform,
             pre_filter=pre_filter,
@@ -116,10 +116,6 @@ class SICK(ParsedDataset):
         """5 grades of relatedness or 3 labels, whatever the split holds."""
         return CLASSES if self.task == "relatedness" else len(self.labels)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Models and a database do not travel to the workers of a DataLoader.
-        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
-
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         path = folder / FILES[split]
         return [path] if path.is_file() else []
@@ -128,14 +124,11 @@ class SICK(ParsedDataset):
         return FILES[split]
 
     def options(self) -> dict[str, Any]:
-        return {"task": self.task, "parser": self._parser.fingerprint}
+        return {"task": self.task, **super().options()}
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
         pairs = read_sick(Path(self.raw_dir, FILES[split]))[:limit]
-        before = self._parser.failures
-        parses = self._parser.parse([text for pair in pairs for text in pair.sentences])
-        self.parser_failures += self._parser.failures - before
-        trees = [join_sentences(parse) for parse in parses]
+        trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
         both = zip(trees[::2], trees[1::2])
         return [Example([*two], self._targets(pair), segment=[0, 1]) for two, pair in zip(both, pairs)]
 

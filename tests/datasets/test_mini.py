@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -8,9 +9,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from graphdep.datasets import SICK
-from graphdep.datasets.mini import AGENTS, PATIENTS, SETS, VERBS, mini_files, write_mini
+from graphdep.datasets import MRPC, SICK, SST, mini_sst
+from graphdep.datasets.mini import AGENTS, PATIENTS, SETS, VERBS, mini_files, mrpc_files, write_mini
+from graphdep.datasets.mrpc import TEST, TRAIN, read_dev_ids, read_mrpc
 from graphdep.datasets.sick import FILES, Pair, read_sick
+from graphdep.datasets.sst import FILES as SST_FILES
+from graphdep.datasets.sst import read_sst
 
 MINI = Path(__file__).parents[2] / "datasets" / "mini"
 
@@ -23,6 +27,10 @@ def splits() -> dict[str, list[Pair]]:
 def test_mini_files_are_the_committed_ones():
     for split, content in mini_files().items():
         assert (MINI / "raw" / FILES[split]).read_bytes() == content
+    for name, content in mrpc_files().items():
+        assert (MINI / "raw" / name).read_bytes() == content
+    for name, content in mini_sst.sst_files().items():
+        assert (MINI / "raw" / "sst-sentence" / name).read_bytes() == content
 
 
 def test_write_mini(tmp_path, parser):
@@ -33,6 +41,9 @@ def test_write_mini(tmp_path, parser):
     dataset = SICK(tmp_path, "val", "entailment", parser=parser)
     assert len(dataset) == 198
     assert dataset.describe()["unknown_words"] == 0
+    for corpus in (SST, MRPC):
+        assert [len(corpus(tmp_path, split, parser=parser)) for split in corpus.splits] == [400, 60, 120]
+        assert corpus(tmp_path, "test", parser=parser).describe()["unknown_words"] == 0
 
 
 def test_mini_is_balanced(splits):
@@ -76,3 +87,51 @@ def test_mini_test_has_events_of_its_own(splits):
     seen = set(events([*splits["train"], *splits["val"]]))
     unseen = sum(event not in seen for event in events(splits["test"])) / len(splits["test"])
     assert 0.3 < unseen < 0.7
+
+
+@pytest.fixture(scope="module")
+def reviews() -> dict[str, list[tuple[str, int]]]:
+    read = {
+        split: read_sst(MINI / "raw" / "sst-sentence" / name, "sentence") for split, name in SST_FILES.items()
+    }
+    return {split: [(" ".join(words), label) for words, label in rows] for split, rows in read.items()}
+
+
+@pytest.fixture(scope="module")
+def paraphrases() -> dict[str, list[tuple[str, int]]]:
+    """Both sentences as one string, the words of the second marked."""
+    both, test = read_mrpc(MINI / "raw" / TRAIN), read_mrpc(MINI / "raw" / TEST)
+    dev = read_dev_ids(MINI / "raw" / "mrpc_dev_ids.tsv", both)
+    splits = {
+        "train": [p for p in both if p.ids not in dev],
+        "val": [p for p in both if p.ids in dev],
+        "test": test,
+    }
+
+    def words(pair):
+        first, second = (re.sub(r'[".,]', "", text).split() for text in pair.sentences)
+        return " ".join([*first, *(f"b_{word}" for word in second)])
+
+    return {split: [(words(pair), pair.label) for pair in pairs] for split, pairs in splits.items()}
+
+
+@pytest.mark.parametrize("corpus", ["reviews", "paraphrases"])
+def test_mini_of_two_labels_defeats_a_bag_of_words(request, corpus):
+    splits = request.getfixturevalue(corpus)
+    texts = [text for rows in splits.values() for text, _ in rows]
+    assert len(set(texts)) == len(texts)
+    for rows in splits.values():
+        labels: dict[tuple, Counter] = {}
+        for text, label in rows:
+            labels.setdefault(tuple(sorted(text.lower().split())), Counter())[label] += 1
+        assert all(counts[0] == counts[1] for counts in labels.values())
+
+
+def test_mini_sentences_are_labelled_by_what_the_film_is(reviews):
+    """Reads the words again, by rules that know the frames by their function words."""
+    for text, label in (row for rows in reviews.values() for row in rows):
+        words = text.split()
+        adjectives = [i for i, word in enumerate(words) if word in mini_sst.GOOD + mini_sst.BAD]
+        film_is_first = words[1] in mini_sst.FILMS  # in these frames the film's adjective is the first
+        place = adjectives[0 if film_is_first else 1]
+        assert ((words[place] in mini_sst.GOOD) != (words[place - 1] == "not")) == label

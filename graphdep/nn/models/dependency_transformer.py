@@ -5,15 +5,15 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention.gated_relation_score import reset_relation
 from graphdep.nn.conv import AttentionConv, GatedRelationConv
 from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
 
 
-class DependencyTransformer(nn.Module):
+class DependencyTransformer(TextEncoder):
     r"""Transformer encoder with relation-attention, from "Integrating Dependency Tree into Self-attention
     for Sentence Representation" (DT).
 
@@ -139,17 +139,6 @@ class DependencyTransformer(nn.Module):
         for layer in self.layers:
             x = layer(x, *args, layout=layout)
         return self.norm(x)
-
-    def readout(self, data: Data, x: Tensor) -> Tensor:
-        """States of the ROOT nodes ``[num_utterances, hidden_channels]``, in the order of the utterances.
-
-        Raises:
-            ValueError: If the data has no ROOT nodes.
-        """
-        root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
-        if root.numel() == 0:
-            raise ValueError("the data has no ROOT nodes: call to_data(..., root=True)")
-        return x.index_select(0, root)
 
     def _edges(self, data: Data) -> list[Tensor]:
         if data.edge_index is None:

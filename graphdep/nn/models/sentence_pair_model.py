@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
-from graphdep.nn.models.dependency_transformer import DependencyTransformer
+from graphdep.nn.models.sentence_model import check_sentences
+from graphdep.nn.models.text_encoder import TextEncoder
 
 
 class SentencePairModel(nn.Module):
     r"""Encodes both sentences of every example with one encoder and compares them with a head.
 
     Args:
-        encoder: Gives node states (``encoder(data)``) and sentence vectors (``encoder.readout(data, x)``).
+        encoder: Gives node states and sentence vectors.
         head: Takes the vectors of the first and of the second sentences.
 
     Shapes:
@@ -24,7 +23,7 @@ class SentencePairModel(nn.Module):
         ValueError: If the examples do not have two sentences each.
     """
 
-    def __init__(self, encoder: DependencyTransformer, head: nn.Module) -> None:
+    def __init__(self, encoder: TextEncoder, head: nn.Module) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
 
@@ -33,17 +32,7 @@ class SentencePairModel(nn.Module):
         self.head.reset_parameters()  # type: ignore[operator]
 
     def forward(self, data: Data) -> Tensor:
+        check_sentences(data, 2, "pairs have two sentences each")
         vectors = self.encoder.readout(data, self.encoder(data))
-        _check_pairs(data)
         left, right = vectors.view(-1, 2, vectors.size(-1)).unbind(dim=1)
         return self.head(left, right)
-
-
-def _check_pairs(data: Data) -> None:
-    roots = (data.node_type == NodeType.ROOT).long()
-    batch = data.batch if data.batch is not None else torch.zeros_like(roots)
-    count = roots.new_zeros(getattr(data, "num_graphs", 1)).index_add(0, batch, roots)
-    wrong = (count != 2).nonzero().view(-1)
-    if wrong.numel():
-        example = int(wrong[0])
-        raise ValueError(f"pairs have two sentences each (got {int(count[example])} in example {example})")

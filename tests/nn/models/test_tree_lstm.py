@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import copy
+import random
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from graphdep import NodeType, Sentence, Vocab, to_data
+from graphdep.nn.models import TreeLSTM
+from graphdep.testing import random_sentence
+from graphdep.testing.strategies import example_lists
+from graphdep.transforms import ChainTree, RandomTree, ReversedTree
+
+VOCAB = Vocab("abcdefgh")
+EXECUTIONS = ("level", "recursive")
+each_direction = pytest.mark.parametrize("bidirectional", [False, True])
+each_execution = pytest.mark.parametrize("execution", EXECUTIONS)
+
+
+def make(seed: int = 0, num_words: int = len(VOCAB), **options) -> TreeLSTM:
+    torch.manual_seed(seed)
+    model = TreeLSTM(num_words, **({"hidden_channels": 6} | options)).double()
+    for name, parameter in model.named_parameters():
+        if "embedding" not in name:
+            nn.init.normal_(parameter, std=0.6)
+    return model
+
+
+def example(seed: int, sentences: int = 2, multiroot: bool = False) -> Data:
+    rng = random.Random(seed)
+    parsed = [random_sentence(rng, rng.randint(1, 7), multiroot=multiroot) for _ in range(sentences)]
+    return to_data(parsed, vocab=VOCAB)
+
+
+def batch(*seeds: int) -> Batch:
+    return Batch.from_data_list([example(seed, 1 + seed % 3) for seed in seeds])
+
+
+def literal(model: TreeLSTM, data: Data) -> Tensor:
+    """Eq. 2-8 and the downward LSTM, word by word, gate by gate."""
+    size = model.up.lin_f.in_features
+    x = model.embedding.project(model.embedding.word.weight[data.input_ids])
+    governor, depth = data.governor_index.tolist(), data.depth.tolist()
+    w, b, u = model.up.lin_x.weight, model.up.lin_x.bias, model.up.lin_iou.weight
+
+    def gate(number: int, word: Tensor, state: Tensor) -> Tensor:
+        part = slice(number * size, (number + 1) * size)
+        recurrent = model.up.lin_f.weight if number == 3 else u[part]
+        return w[part] @ word + recurrent @ state + b[part]
+
+    zero = x.new_zeros(size)
+    h, c, down, memory = ([zero] * len(depth) for _ in range(4))
+    for node in sorted(range(len(depth)), key=lambda node: -depth[node]):
+        children = [k for k, g in enumerate(governor) if g == node != k]
+        total = sum((h[k] for k in children), zero)
+        if depth[node] < 1:
+            h[node] = total if depth[node] == 0 else zero
+            continue
+        i, o = gate(0, x[node], total).sigmoid(), gate(1, x[node], total).sigmoid()
+        c[node] = i * gate(2, x[node], total).tanh()
+        for k in children:
+            c[node] = c[node] + gate(3, x[node], h[k]).sigmoid() * c[k]
+        h[node] = o * c[node].tanh()
+    if model.down is None:
+        return torch.stack(h)
+    for node in sorted(range(len(depth)), key=depth.__getitem__):
+        if depth[node] > 0:
+            above = governor[node]  # the states of ROOT are zeros
+            gates = F.linear(x[node], model.down.lin_x.weight, model.down.lin_x.bias)
+            i, o, u, f = (gates + model.down.lin_h.weight @ down[above]).split(size)
+            memory[node] = i.sigmoid() * u.tanh() + f.sigmoid() * memory[above]
+            down[node] = o.sigmoid() * memory[node].tanh()
+    rows = [torch.cat(pair) for pair in zip(h, down)]
+    words = (data.node_type == NodeType.WORD).tolist()
+    of = data.utterance.tolist()
+    for root in (node for node, d in enumerate(depth) if d == 0):
+        mean = [down[k] for k in range(len(depth)) if words[k] and of[k] == of[root]]
+        rows[root] = torch.cat([h[root], torch.stack(mean).mean(dim=0)])
+    return torch.stack(rows)
+
+
+def gradients(model: TreeLSTM, data: Data, out: Tensor) -> dict[str, Tensor]:
+    root = data.node_type == NodeType.ROOT
+    loss = out[root].sin().sum() + out[~root].cos().sum()
+    grads = torch.autograd.grad(loss, [*model.parameters()], materialize_grads=True)
+    return dict(zip(dict(model.named_parameters()), grads))
+
+
+def assert_same_gradients(left: dict[str, Tensor], right: dict[str, Tensor]) -> None:
+    for name in left:
+        torch.testing.assert_close(
+            left[name], right[name], rtol=0, atol=1e-10, msg=lambda m, name=name: f"{name}: {m}"
+        )
+
+
+@each_direction
+@each_execution
+def test_equals_the_equations(execution: str, bidirectional: bool) -> None:
+    model = make(execution=execution, bidirectional=bidirectional)
+    data = example(3, 3)
+    out, expected = model(data), literal(model, data)
+    torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+    left, right = gradients(model, data, out), gradients(model, data, expected)
+    assert_same_gradients(left, right)
+    for name, grad in left.items():
+        assert grad.any(), f"{name} does not learn"
+    root = data.node_type == NodeType.ROOT
+    assert torch.equal(model.readout(data, out), out[root])
+
+
+def test_what_represents_an_utterance() -> None:
+    model, data = make(bidirectional=True), example(1, 1)
+    out = model(data)
+    assert data.depth[1:].tolist().count(1) == 1
+    torch.testing.assert_close(out[0, :3], out[data.depth == 1][0, :3], rtol=0, atol=0)
+    torch.testing.assert_close(out[0, 3:], out[1:, 3:].mean(dim=0), rtol=0, atol=1e-15)
+
+
+@each_direction
+@settings(max_examples=25)
+@given(examples=example_lists(root=True))
+def test_executions_agree_on_every_forest(bidirectional: bool, examples: list[Data]) -> None:
+    data = Batch.from_data_list(examples)
+    level = make(num_words=50, bidirectional=bidirectional)
+    recursive = make(num_words=50, bidirectional=bidirectional, execution="recursive")
+    a, b = level(data), recursive(data)
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+    assert_same_gradients(gradients(level, data, a), gradients(recursive, data, b))
+    expected = torch.cat([literal(level, one) for one in examples])
+    torch.testing.assert_close(a, expected, rtol=0, atol=1e-12)
+
+
+@each_direction
+def test_executions_agree_in_float32(bidirectional: bool) -> None:
+    data = batch(*range(8))
+    level = make(bidirectional=bidirectional).float()
+    recursive = make(bidirectional=bidirectional, execution="recursive").float()
+    torch.testing.assert_close(level(data), recursive(data), rtol=0, atol=1e-5)
+
+
+@each_direction
+@each_execution
+def test_a_batch_equals_each_example_alone(execution: str, bidirectional: bool) -> None:
+    model, seeds = make(execution=execution, bidirectional=bidirectional), [5, 1, 3, 2]
+    data = batch(*seeds)
+    out = model(data)
+    parts = out.split(data.ptr.diff().tolist())
+    vectors = []
+    for seed, part in zip(seeds, parts):
+        alone = example(seed, 1 + seed % 3)
+        states = model(alone)
+        torch.testing.assert_close(part, states, rtol=0, atol=1e-12)
+        vectors.append(model.readout(alone, states))
+    torch.testing.assert_close(model.readout(data, out), torch.cat(vectors), rtol=0, atol=1e-12)
+
+
+@each_execution
+def test_utterances_do_not_see_each_other(execution: str) -> None:
+    model = make(execution=execution, bidirectional=True)
+    first = random_sentence(random.Random(0), 5)
+    outs = []
+    for seed in (1, 2):
+        other = random_sentence(random.Random(seed), 3 + seed)
+        outs.append(model(to_data([first, other], vocab=VOCAB))[:6])
+    torch.testing.assert_close(*outs, rtol=0, atol=1e-12)
+
+
+@each_direction
+@each_execution
+def test_one_word(execution: str, bidirectional: bool) -> None:
+    model = make(execution=execution, bidirectional=bidirectional)
+    out = model(to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB))
+    torch.testing.assert_close(out[0], out[1], rtol=0, atol=0)
+    assert out.any()
+
+
+@each_execution
+def test_several_root_words_add_up(execution: str) -> None:
+    model = make(execution=execution)
+    data = to_data([Sentence(list("abc"), [0, 1, 0], ["root"] * 3, multiroot=True)], vocab=VOCAB)
+    out = model(data)
+    torch.testing.assert_close(out[0], out[1] + out[3], rtol=0, atol=1e-15)
+
+
+@each_direction
+@each_execution
+def test_a_chain_of_2000_words(execution: str, bidirectional: bool) -> None:
+    model = make(execution=execution, bidirectional=bidirectional)
+    data = to_data([Sentence.chain(["a"] * 2000), Sentence.chain(["a"])], vocab=VOCAB)
+    out = model(data)
+    assert out.shape == (2003, 6)
+    model.readout(data, out).sum().backward()
+    assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("control", [RandomTree(), ChainTree(), ReversedTree()])
+def test_controls(control) -> None:
+    data = control(batch(1, 2, 3))
+    parsed, other = make(), make(execution="recursive")
+    torch.testing.assert_close(parsed(data), other(data), rtol=0, atol=1e-12)
+    assert not torch.allclose(parsed(data), parsed(batch(1, 2, 3)))
+
+
+def test_nodes_outside_the_trees() -> None:
+    """Depths are those of the trees; empty nodes of the enhanced graph have none."""
+    row = ("1.1", "b", *"______", "1:conj", "_")
+    sentence = Sentence(
+        ["a", "b"], [0, 1], ["root", "obj"], deps=[[("0", "root")], [("1", "obj")]], empty=[row]
+    )
+    data = to_data([sentence], vocab=VOCAB, arcs="enhanced")
+    assert data.depth.tolist() == [0, 1, 2, -1]
+    for execution in EXECUTIONS:
+        out = make(execution=execution)(data)
+        assert not out[3].any()
+        torch.testing.assert_close(out[:3], make(execution=execution)(to_data([sentence], vocab=VOCAB)))
+
+
+def test_sizes_of_the_paper() -> None:
+    """150 channels over vectors of 300, which are not projected before."""
+    model = TreeLSTM(20, hidden_channels=150, vectors=torch.randn(20, 300))
+    shapes = {name: [*parameter.shape] for name, parameter in model.named_parameters()}
+    assert shapes == {
+        "embedding.word.weight": [20, 300],
+        "up.lin_x.weight": [600, 300],
+        "up.lin_x.bias": [600],
+        "up.lin_iou.weight": [450, 150],
+        "up.lin_f.weight": [150, 150],
+    }
+    assert TreeLSTM(20, bidirectional=True).down.lin_h.in_features == 150
+    assert "execution='level'" in str(model)
+
+
+@each_direction
+def test_reset_parameters(bidirectional: bool) -> None:
+    model = make(bidirectional=bidirectional)
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, torch.nan)
+    model.reset_parameters()
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+def test_dropout_in_training_only() -> None:
+    model, data = make(dropout=0.5), batch(1, 2)
+    assert not torch.equal(model(data), model(data))
+    model.eval()
+    assert torch.equal(model(data), model(data))
+
+
+@each_direction
+@each_execution
+def test_bfloat16(execution: str, bidirectional: bool) -> None:
+    model, data = make(execution=execution, bidirectional=bidirectional).float(), batch(1, 2)
+    expected = model(data)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = model(data)
+    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
+
+
+@pytest.mark.cuda
+@each_direction
+def test_cuda(bidirectional: bool) -> None:
+    model, data = make(bidirectional=bidirectional), batch(1, 2, 3)
+    expected = model(data)
+    out = copy.deepcopy(model).cuda()(data.clone().to("cuda"))
+    torch.testing.assert_close(out.cpu(), expected, rtol=0, atol=1e-10)
+
+
+def test_forward_leaves_its_input_alone() -> None:
+    data = batch(1, 2)
+    before = copy.deepcopy(data)
+    make(bidirectional=True)(data)
+    assert data.keys() == before.keys()
+    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
+
+
+def test_errors() -> None:
+    with pytest.raises(ValueError, match="'execution' must be one of level, recursive \\(got 'batch'\\)"):
+        make(execution="batch")
+    with pytest.raises(ValueError, match="'hidden_channels' must be even for two directions \\(got 7\\)"):
+        make(hidden_channels=7, bidirectional=True)
+    parsed = [random_sentence(random.Random(0), 3)]
+    rootless = to_data(parsed, vocab=VOCAB, root=False)
+    for execution in EXECUTIONS:
+        with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
+            make(execution=execution)(rootless)
+    mixed = Batch.from_data_list([to_data(parsed, vocab=VOCAB), rootless])
+    for execution in EXECUTIONS:
+        with pytest.raises(
+            ValueError, match="of depth 1 has governor .* of depth 1: every tree needs a ROOT"
+        ):
+            make(execution=execution)(mixed)
+    with pytest.raises(ValueError, match="no 'input_ids'"):
+        make()(to_data(parsed))

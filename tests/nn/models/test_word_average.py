@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from hypothesis import given
+from torch import nn
+from torch_geometric.data import Batch, Data
+
+from graphdep import NodeType, Vocab, to_data
+from graphdep.nn.models import WordAverage
+from graphdep.testing import random_sentence
+from graphdep.testing.strategies import example_lists
+
+VOCAB = Vocab("abcdefgh")
+
+
+def make(num_words: int = len(VOCAB), **options) -> WordAverage:
+    torch.manual_seed(0)
+    return WordAverage(num_words, **({"hidden_channels": 6} | options)).double()
+
+
+def example(seed: int, sentences: int = 2) -> Data:
+    rng = random.Random(seed)
+    return to_data([random_sentence(rng, rng.randint(1, 6)) for _ in range(sentences)], vocab=VOCAB)
+
+
+@given(examples=example_lists(root=True))
+def test_mean_of_the_words(examples: list[Data]) -> None:
+    model, data = make(num_words=50), Batch.from_data_list(examples)
+    out, vectors = model(data), []
+    word = model.embedding.word.weight
+    for one in examples:
+        for number in range(int(one.utterance.max()) + 1):
+            mine = (one.utterance == number) & (one.node_type == NodeType.WORD)
+            vectors.append(word[one.input_ids[mine]].mean(dim=0))
+    root = data.node_type == NodeType.ROOT
+    torch.testing.assert_close(model.readout(data, out), torch.stack(vectors), rtol=0, atol=1e-12)
+    assert torch.equal(out[~root], word[data.input_ids[~root]])
+
+
+def test_learns_all_words_but_root() -> None:
+    model, data = make(), example(1)
+    model.readout(data, model(data)).sin().sum().backward()
+    seen = model.embedding.word.weight.grad.any(dim=1)
+    words = data.input_ids[data.node_type == NodeType.WORD]
+    assert seen.nonzero().view(-1).tolist() == words.unique().tolist()
+
+
+def test_an_utterance_without_words() -> None:
+    """No parser gives one, but a filter of nodes may."""
+    model, data = make(), example(1)
+    kept = (data.utterance == 1) | (data.node_type == NodeType.ROOT)
+    for key in ("input_ids", "node_type", "utterance"):
+        data[key] = data[key][kept]
+    data.num_nodes = int(kept.sum())
+    vectors = model.readout(data, model(data))
+    assert not vectors[0].any()
+    assert vectors[1].any()
+
+
+def test_vectors_are_projected() -> None:
+    model = make(vectors=torch.randn(len(VOCAB), 9))
+    assert model(example(1)).size(1) == model.hidden_channels == 6
+
+
+def test_reset_parameters() -> None:
+    model = make()
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, torch.nan)
+    model.reset_parameters()
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+def test_dropout_in_training_only() -> None:
+    model, data = make(dropout=0.5), example(1)
+    assert not torch.equal(model(data), model(data))
+    model.eval()
+    assert torch.equal(model(data), model(data))
+
+
+def test_bfloat16() -> None:
+    model, data = make(vectors=torch.randn(len(VOCAB), 9)).float(), example(1)
+    expected = model(data)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = model(data)
+    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
+
+
+def test_errors() -> None:
+    rootless = to_data([random_sentence(random.Random(0), 3)], vocab=VOCAB, root=False)
+    with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
+        make()(rootless)
