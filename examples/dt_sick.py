@@ -58,7 +58,6 @@ encoder = DependencyTransformer(
     ff_channels=args.hidden_channels,
     num_layers=3 if paper else 2,
     heads=args.heads,
-    dropout=0.1 if paper else 0.0,
     relation_attention=args.model != "transformer",
     gate=None if args.model == "dt-lr" else "sigmoid",
     level_embedding=args.model == "dt",
@@ -92,7 +91,7 @@ def test(loader: DataLoader) -> dict[str, float]:
     return goal.score(torch.cat(logits), y, prefix="test")
 
 
-metric = goal.metrics[0]  # accuracy (SICK-E) or Pearson's r (SICK-R)
+metric = goal.metrics[0]  # accuracy (SICK-E) or mean squared error (SICK-R)
 best, test_at_best = None, {}
 for epoch in range(1, args.epochs + 1):
     loss = train()

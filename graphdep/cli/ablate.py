@@ -19,7 +19,9 @@ def ablate(
     models: Annotated[
         str,
         typer.Option(
-            metavar="A,B,...", help="Models, separated by commas. Controls: dt-random, dt-chain, dt-reversed."
+            metavar="A,B,...",
+            help="Models, separated by commas; a wrong name lists all. Controls: dt-random, dt-chain, "
+            "dt-reversed.",
         ),
     ] = "transformer,dt-lr,dt-rg,dt",
     seeds: Annotated[

@@ -12,12 +12,18 @@ if TYPE_CHECKING:
 
 _DATA, _RUN = "Data", "Training"
 
-Task = Annotated[str, typer.Option(help="Task: sick-e (entailment) or sick-r (relatedness).")]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="Task: sick-e (entailment), sick-r (relatedness), sst or sst2 (sentiment: sentences, or GLUE's "
+        "layout), mrpc (paraphrase)."
+    ),
+]
 Root = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Folder of the corpus (raw/, processed/, cache/). [default: datasets/sick]",
+        help="Folder of the corpus (raw/, processed/, cache/). [default: datasets/ and the corpus' name]",
         rich_help_panel=_DATA,
     ),
 ]
@@ -41,7 +47,7 @@ LimitTrain = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Train on the first N pairs, and parse no others of that split.",
+        help="Train on the first N examples, and parse no others of that split.",
         rich_help_panel=_DATA,
     ),
 ]

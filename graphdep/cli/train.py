@@ -13,7 +13,11 @@ from graphdep.cli.output import print_json, print_scores
 def train(
     task: o.Task = "sick-e",
     model: Annotated[
-        str, typer.Option(help="transformer, dt-lr, dt-rg, dt; controls: dt-random, dt-chain, dt-reversed.")
+        str,
+        typer.Option(
+            help="transformer, dt-lr, dt-rg, dt; controls: dt-random, dt-chain, dt-reversed; baselines: "
+            "word-average, lstm, bilstm, tree-lstm, bitree-lstm, tree-transformer. A wrong name lists all."
+        ),
     ] = "dt",
     edges: o.Edges = None,
     root: o.Root = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 Compute = Callable[[np.ndarray, np.ndarray], float]
+Weighted = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Metric:
         floor: What a system without any skill gets; takes the targets of the training split and of the split.
         signature: What exactly is computed, and by what: goes under every table.
         maximize: Whether more is better. (default: :obj:`True`)
+        weighted: :meth:`resampled` for all resamples at once. (default: one after the other, which is slow)
     """
 
     name: str
@@ -27,6 +29,7 @@ class Metric:
     floor: Compute
     signature: str
     maximize: bool = True
+    weighted: Weighted | None = None
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> float:
         """The metric of predictions ``[N]`` and targets ``[N]``.
@@ -40,6 +43,18 @@ class Metric:
                 f"{self.name}: 'prediction' and 'target' must be vectors of one size > 0 (got {shapes})"
             )
         return float(self.compute(prediction, target))
+
+    def resampled(self, prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """The metric of many resamples of the same examples.
+
+        Shapes:
+            - prediction, target: :math:`(N)`
+            - weight: :math:`(S, N)`, how often each resample has each example, int64
+            - output: :math:`(S)`
+        """
+        if self.weighted is not None:
+            return self.weighted(prediction, target, weight)
+        return np.array([self(prediction.repeat(count), target.repeat(count)) for count in weight])
 
     def is_better(self, value: float, best: float | None) -> bool:
         return best is None or (value > best if self.maximize else value < best)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from graphdep.metrics import ACCURACY, MSE, PEARSON, SPEARMAN, Metric
+from graphdep.metrics import ACCURACY, F1, MSE, PEARSON, SPEARMAN, Metric
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,23 @@ class Goal:
         """Loss and metrics over a whole split, in float64: ``{"<prefix>_loss": ..., "<prefix>_<metric>":
         ...}``.
         """
-        logits, y = logits.double(), y.double() if y.is_floating_point() else y
-        prediction, target = self.predict(logits).numpy(), self.target(y).numpy()
+        logits, y = _precise(logits), _precise(y)
+        target, prediction = self.compared(logits, y)
         scores = {f"{prefix}_{metric.name}": metric(prediction, target) for metric in self.metrics}
         return {f"{prefix}_loss": float(self.loss(logits, y)), **scores}
+
+    def compared(self, logits: Tensor, y: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and predictions ``[N]`` that the metrics compare, in float64 where they are no labels."""
+        return self.target(_precise(y)).numpy(), self.predict(_precise(logits)).numpy()
 
     def floor(self, train_y: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
         """What no skill gets: each metric's floor, by the labels of the training split."""
         train, target = self.target(train_y).double().numpy(), self.target(y).double().numpy()
         return {f"{prefix}_{metric.name}": metric.floor(train, target) for metric in self.metrics}
+
+
+def _precise(x: Tensor) -> Tensor:
+    return x.double() if x.is_floating_point() else x
 
 
 def kl_divergence(logits: Tensor, y: Tensor) -> Tensor:
@@ -66,7 +75,7 @@ RELATEDNESS = Goal(
     loss=kl_divergence,
     predict=lambda logits: expected_grade(logits.softmax(dim=-1)),
     target=expected_grade,
-    metrics=(PEARSON, SPEARMAN, MSE),
+    metrics=(MSE, PEARSON, SPEARMAN),
 )
 ENTAILMENT = Goal(
     loss=F.cross_entropy,
@@ -74,3 +83,5 @@ ENTAILMENT = Goal(
     target=lambda y: y,
     metrics=(ACCURACY,),
 )
+SENTIMENT = ENTAILMENT
+PARAPHRASE = replace(ENTAILMENT, metrics=(ACCURACY, F1))

@@ -1,4 +1,4 @@
-"""Sentence pairs, trained with Lightning."""
+"""Sentences and pairs of sentences, trained with Lightning."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class TrainingError(RuntimeError):
     """Training cannot go on, and the message says what may help."""
 
 
-class PairTask(L.LightningModule):
-    """Learns a label or a grade of sentence pairs.
+class SentenceTask(L.LightningModule):
+    """Learns a label or a grade of sentences or of pairs of sentences.
 
     Edges are derived batch by batch, on the device of the batch; they are never stored.
 

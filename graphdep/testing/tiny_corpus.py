@@ -1,4 +1,4 @@
-"""A few sentence pairs in SICK's format with known trees: runs and commands without loading a parser."""
+"""A few sentences in the formats of SICK and SST with known trees: runs and commands without a parser."""
 
 from __future__ import annotations
 
@@ -27,6 +27,25 @@ def write_tiny_sick(root: str | os.PathLike[str]) -> dict[str, str]:
         (root / "raw" / name).write_text(content, encoding="utf-8")
     write_conllu(trees.values(), root / "trees.conllu")
     return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
+
+
+def write_tiny_sst(root: str | os.PathLike[str]) -> dict[str, str]:
+    """As :func:`write_tiny_sick`, single sentences with a label."""
+    root = Path(root)
+    raw = root / "raw" / "sst-sentence"
+    raw.mkdir(parents=True, exist_ok=True)
+    trees: dict[str, Sentence] = {}
+    for name, size in (("train", 24), ("dev", 10), ("test", 12)):
+        rows = [_opinion(number) for number in range(size)]
+        trees |= {text: Sentence(text.split(), [2, 0, 2], ["nsubj", "root", "obj"]) for text, _ in rows}
+        content = "".join(f"{text}\t{label}\n" for text, label in rows)
+        (raw / f"{name}.tsv").write_text(content, encoding="utf-8")
+    write_conllu(trees.values(), root / "trees.conllu")
+    return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
+
+
+def _opinion(number: int) -> tuple[str, int]:
+    return f"{_NAMES[number % 4]} {('hates', 'likes')[number % 2]} {_NAMES[number // 4 % 4]}", number % 2
 
 
 def _pair(number: int) -> tuple[str, str, str, str, str]:

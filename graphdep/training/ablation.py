@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
+from graphdep.metrics import Metric
+from graphdep.metrics.significance import compare
 from graphdep.tasks import resolve_task
 from graphdep.training.model_presets import resolve_model
+from graphdep.training.predictions import PREDICTIONS, read_predictions
 from graphdep.training.published import PAPER
 from graphdep.training.run import run_folder, train
 from graphdep.training.splits import load_splits
@@ -19,8 +24,12 @@ from graphdep.training.train_config import TrainConfig
 
 # What makes a model the one that its name says; every row's name shows settings that change it.
 DEFINING = (
+    "encoder",
     "edges",
     "tree",
+    "max_distance",
+    "labels",
+    "directions",
     "relation_attention",
     "gate",
     "gate_state",
@@ -28,6 +37,9 @@ DEFINING = (
     "level_embedding",
     "position_embedding",
 )
+
+# Resamples of the test between two rows; `graphdep compare` takes more.
+SAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,24 @@ class Row:
         summary["checkpoints"] = [result["checkpoint"] for result in self.results]
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
         return summary
+
+    def against(self, reference: Row, metric: Metric) -> dict[str, Any] | None:
+        """Whether the difference to another row may be chance, over the test examples; :obj:`None` where the
+        two do not have the same seeds.
+        """
+        seeds = [[result["seed"] for result in row.results] for row in (self, reference)]
+        if not self.results or seeds[0] != seeds[1] or self is reference:
+            return None
+        target, mine = self._predictions()
+        found = compare(metric, target, mine, reference._predictions()[1], samples=SAMPLES)
+        return {"row": reference.model, **dataclasses.asdict(found), "interval": list(found.interval)}
+
+    def _predictions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Targets ``[N]`` and predictions ``[runs, N]`` of the test split."""
+        read = [
+            read_predictions(Path(result["checkpoint"]).with_name(PREDICTIONS)) for result in self.results
+        ]
+        return read[0][0], np.stack([prediction for _, prediction in read])
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
@@ -126,13 +156,17 @@ def ablate(
     changed = {key: value for key, value in (settings or {}).items() if key in DEFINING}
     data = splits.describe()
     published = PAPER.get(task)
-    if published is not None and (changed or data["pairs"] != published.pairs):
+    if published is not None and (changed or data["examples"] != published.examples):
         published = None  # the paper's figures are of other models or other data
+    reference = rows.get("transformer", rows[models[0]])
     return {
         "task": task,
         "title": resolve_task(task).title,
         "command": command,
-        "rows": [row.summary(changed) for row in rows.values()],
+        "rows": [
+            row.summary(changed) | {"against": row.against(reference, goal.metrics[0])}
+            for row in rows.values()
+        ],
         "floor": finished[0]["floor"] if finished else {},
         "signature": [metric.signature for metric in goal.metrics],
         "paper": None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import transforms as T
 from graphdep.data import to_data
-from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
+from graphdep.nn import models as M
 from graphdep.sentence import Sentence
-from graphdep.tasks import PairTask, resolve_task
+from graphdep.tasks import SentenceTask, resolve_task
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab
 
@@ -23,6 +24,16 @@ _OPTIMIZERS = {
     "adamw": torch.optim.AdamW,
     "sgd": torch.optim.SGD,
 }
+# Baselines: each takes num_words, hidden_channels, dropout and vectors.
+_BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
+    "word-average": M.WordAverage,
+    "lstm": M.LSTMEncoder,
+    "bilstm": functools.partial(M.LSTMEncoder, bidirectional=True),
+    "tree-lstm": M.TreeLSTM,
+    "bitree-lstm": functools.partial(M.TreeLSTM, bidirectional=True),
+    "tree-transformer": M.TreeTransformer,
+}
+_EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
 
 
 def build_edges(config: TrainConfig) -> BaseTransform:
@@ -31,34 +42,55 @@ def build_edges(config: TrainConfig) -> BaseTransform:
     Raises:
         ValueError: If the edges add nodes, which the model has no embedding for.
     """
-    options = inspect.signature(T.PRESETS[config.edges]).parameters.keys() & {"max_distance", "max_sum"}
-    edges = T.resolve(config.edges, **{name: getattr(config, name) for name in options})
+    parts: list[BaseTransform] = [] if config.tree is None else [_TREES[config.tree](config.seed)]
+    if config.edges is not None:
+        parts += _edges(config, config.edges)
+    return parts[0] if len(parts) == 1 else Compose(parts)
+
+
+def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
+    options = inspect.signature(T.PRESETS[name]).parameters.keys() & _EDGE_OPTIONS
+    edges = T.resolve(name, **{option: getattr(config, option) for option in options})
     probe = edges(_PROBE.clone())
     if probe.num_nodes != _PROBE.num_nodes:
-        raise ValueError(
-            f"edges {config.edges!r} add nodes to the graph, which this model has no embedding for"
-        )
-    parts = [edges]
-    if config.relation_attention and "edge_type" not in probe:
-        parts.append(T.TreePathTypes(config.max_distance))
-    if config.tree is not None:
-        parts.insert(0, _TREES[config.tree](config.seed))
-    return Compose(parts) if len(parts) > 1 else edges
+        raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")
+    if not config.relation_attention or "edge_type" in probe:
+        return [edges]
+    types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
+    if not (config.labels and config.directions):
+        types.append(T.MergeTypes(labels=config.labels, directions=config.directions))
+    return types
 
 
 def build_model(
     config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
-) -> SentencePairModel:
+) -> M.SentenceModel | M.SentencePairModel:
     """Encoder and head, not trained."""
-    encoder = DependencyTransformer(
+    task = resolve_task(config.task)
+    encoder = build_encoder(config, num_words, num_relations, vectors)
+    if task.sentences == 1:
+        head: nn.Module = M.ClassificationHead(encoder.hidden_channels, task.num_classes)
+        return M.SentenceModel(encoder, head)
+    head = M.RelatednessHead(encoder.hidden_channels, task.num_classes, config.head_channels)
+    return M.SentencePairModel(encoder, head)
+
+
+def build_encoder(
+    config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
+) -> M.TextEncoder:
+    """The encoder alone, not trained."""
+    common = {"hidden_channels": config.hidden_channels, "dropout": config.dropout, "vectors": vectors}
+    if config.encoder != "transformer":
+        sizes = {"heads": config.heads, "ff_channels": config.ff_channels}
+        own = sizes if config.encoder == "tree-transformer" else {}
+        return _BASELINES[config.encoder](num_words, **common, **own)
+    return M.DependencyTransformer(
         num_words,
         num_relations,
-        hidden_channels=config.hidden_channels,
         num_layers=config.num_layers,
         heads=config.heads,
         relation_dim=config.relation_dim,
         ff_channels=config.ff_channels,
-        dropout=config.dropout,
         relation_attention=config.relation_attention,
         gate=config.gate,
         gate_state=config.gate_state,
@@ -66,25 +98,24 @@ def build_model(
         level_embedding=config.level_embedding,
         position_embedding=config.position_embedding,
         norm_first=config.norm_first,
-        vectors=vectors,
+        **common,
     )
-    classes = resolve_task(config.task).num_classes
-    return SentencePairModel(encoder, RelatednessHead(config.hidden_channels, classes, config.head_channels))
 
 
 def build_task(
     config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
-) -> PairTask:
+) -> SentenceTask:
     """Model, edges, loss and optimizer."""
     optimizer = functools.partial(
         _OPTIMIZERS[config.optimizer], lr=config.lr, weight_decay=config.weight_decay
     )
     model = build_model(config, num_words, num_relations, vectors)
-    return PairTask(model, build_edges(config), resolve_task(config.task).goal, optimizer, seed=config.seed)
+    goal = resolve_task(config.task).goal
+    return SentenceTask(model, build_edges(config), goal, optimizer, seed=config.seed)
 
 
 _PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())
-_TREES = {
+_TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomTree(seed),
     "chain": lambda seed: T.ChainTree(),
     "reversed": lambda seed: T.ReversedTree(),

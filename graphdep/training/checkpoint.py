@@ -10,7 +10,7 @@ import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 
 from graphdep.io import atomic_path
-from graphdep.tasks import PairTask
+from graphdep.tasks import SentenceTask
 from graphdep.training.build import build_task
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
@@ -83,7 +83,7 @@ class RunState:
             state["vector_dim"],
         )
 
-    def build_task(self) -> PairTask:
+    def build_task(self) -> SentenceTask:
         """The task with random weights, to load a checkpoint's into."""
         vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
         return build_task(self.config, len(self.vocab), len(self.relations), vectors)
@@ -117,7 +117,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     return checkpoint
 
 
-def load_task(path: str | os.PathLike[str]) -> tuple[PairTask, RunState]:
+def load_task(path: str | os.PathLike[str]) -> tuple[SentenceTask, RunState]:
     """The trained task in a checkpoint, and what it was trained with.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The models of a result table by name: which edges, which tree, which parts of the model."""
+"""The models of a result table by name: which encoder, which edges, which tree, which parts of the model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ class ModelPreset:
 
     Args:
         summary: What the row is, in a few words.
-        edges: Edge preset of :func:`graphdep.transforms.resolve`.
+        edges: Edge preset of :func:`graphdep.transforms.resolve`; :obj:`None` for a baseline that reads
+            words or tree itself. (default: ``"dt"``)
         tree: Control that replaces the parse before the edges are built. (default: :obj:`None`)
         overrides: Further settings. (default: none)
     """
 
     summary: str
-    edges: str = "dt"
+    edges: str | None = "dt"
     tree: str | None = None
     overrides: Mapping[str, object] = field(default_factory=dict)
 
@@ -27,20 +28,59 @@ class ModelPreset:
         return {"edges": self.edges, "tree": self.tree, **self.overrides}
 
 
-_LR = {"gate": None, "level_embedding": False}
+def _plain(summary: str, **overrides: object) -> ModelPreset:
+    return ModelPreset(
+        summary,
+        edges="transformer-utterance",
+        overrides={"relation_attention": False, "level_embedding": False, **overrides},
+    )
+
+
+def _dt(summary: str, **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, overrides=overrides)
+
+
+def _baseline(summary: str, encoder: str) -> ModelPreset:
+    overrides = {"encoder": encoder, "relation_attention": False, "level_embedding": False}
+    return ModelPreset(summary, edges=None, overrides=overrides)
+
+
+_LR: dict[str, object] = {"gate": None, "level_embedding": False}
 
 MODELS: dict[str, ModelPreset] = {
-    "transformer": ModelPreset(
-        "no syntax: every word of a sentence sees every other",
-        edges="transformer-utterance",
-        overrides={"relation_attention": False, "level_embedding": False},
+    # Table 3 of the paper
+    "transformer": _plain("no syntax: every word of a sentence sees every other"),
+    "dt-lr": _dt("DT without gate and level embedding", **_LR),
+    "dt-rg": _dt("DT without level embedding", level_embedding=False),
+    "dt": _dt("Dependency-Transformer, complete"),
+    # what the paper leaves open
+    "dt-tanh": _dt("DT with the gate of the text: tanh in place of the sigmoid", gate="tanh"),
+    "dt-key": _dt("DT with the gate of the text: the key word's state decides", gate_state="key"),
+    "dt-text": _dt("DT with tanh and the key word's state, as the text says", gate="tanh", gate_state="key"),
+    "dt-untyped": _dt("DT whose gate acts on pairs without a relation, too", untyped="gate"),
+    "dt-infill0": _dt("DT without any relation but of a word to itself", max_distance=0),
+    "dt-infill1": _dt("DT without infilling: arcs alone", max_distance=1),
+    "dt-infill3": _dt("DT with paths of up to 3 arcs", max_distance=3),
+    "dt-infill4": _dt("DT with paths of up to 4 arcs", max_distance=4),
+    "dt-unlabelled": _dt("DT with one label for all arcs", labels=False),
+    "dt-undirected": _dt("DT that does not tell governor from dependent", directions=False),
+    "dt-nopos": _dt("DT without position embedding", position_embedding=False),
+    "dt-related": ModelPreset("DT that attends to related pairs only", edges="dt-related"),
+    "transformer-level": _plain("the Transformer with level embedding alone", level_embedding=True),
+    "transformer-wide": _plain(
+        "the Transformer with a wider feed-forward layer: as many parameters as DT", ff_channels=424
     ),
-    "dt-lr": ModelPreset("DT without gate and level embedding", overrides=_LR),
-    "dt-rg": ModelPreset("DT without level embedding", overrides={"level_embedding": False}),
-    "dt": ModelPreset("Dependency-Transformer, complete"),
+    # controls
     "dt-random": ModelPreset("control: DT on random trees", tree="random"),
     "dt-chain": ModelPreset("control: DT on chains, each word under the one before", tree="chain"),
     "dt-reversed": ModelPreset("control: DT on the trees of the reversed sentences", tree="reversed"),
+    # baselines
+    "word-average": _baseline("mean of the word vectors", "word-average"),
+    "lstm": _baseline("LSTM over the words", "lstm"),
+    "bilstm": _baseline("LSTM over the words in both directions", "bilstm"),
+    "tree-lstm": _baseline("child-sum Tree-LSTM over the dependency tree", "tree-lstm"),
+    "bitree-lstm": _baseline("Tree-LSTM up and down the dependency tree", "bitree-lstm"),
+    "tree-transformer": _baseline("Tree-Transformer over the dependency tree", "tree-transformer"),
 }
 
 

@@ -17,6 +17,9 @@ from graphdep.visualization import plot_ablation
 _COLUMNS = {
     "sick-r": ("test_mse", "test_pearson", "test_spearman"),
     "sick-e": ("test_accuracy", "val_accuracy"),
+    "sst": ("test_accuracy", "val_accuracy"),
+    "sst2": ("test_accuracy", "val_accuracy"),
+    "mrpc": ("test_accuracy", "test_f1", "val_accuracy"),
 }
 Cells = list[list[str]]
 
@@ -40,7 +43,7 @@ def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
 def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
     columns = _COLUMNS.get(summary["task"]) or tuple(summary["floor"])
-    header = ["model", columns[0], "paper", *columns[1:], "runs", "parameters", "epochs", "s/epoch"]
+    header = ["model", columns[0], "p", "paper", *columns[1:], "runs", "parameters", "epochs", "s/epoch"]
     rows: Cells = [["(no skill)", *_floor(summary, columns), "", "", "", ""]]
     for row in summary["rows"]:
         scores = [_score(row, name) for name in columns]
@@ -48,7 +51,8 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         numbers = ["", "", ""]
         if row["n"]:
             numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
-        rows.append([row["label"], scores[0], _paper(summary, row["model"]), *scores[1:], runs, *numbers])
+        paper = _paper(summary, row["model"])
+        rows.append([row["label"], scores[0], _p(row), paper, *scores[1:], runs, *numbers])
     return header, rows
 
 
@@ -76,11 +80,18 @@ def notes(summary: dict[str, Any]) -> list[str]:
     """What stands under the table, as a list."""
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
     lines += [f"- metric: {signature}" for signature in summary["signature"]]
-    data, sizes = summary["data"], summary["data"]["pairs"]
-    pairs = ", ".join(f"{size} {split}" for split, size in sizes.items())
+    against = [row["against"] for row in summary["rows"] if row["against"] is not None]
+    if against:
+        lines.append(
+            "- p: approximate randomisation over the {n} test examples against the row {row} ({metric}, "
+            "{samples} samples); it speaks of these runs, the ± of other seeds".format(**against[0])
+        )
+    data, sizes = summary["data"], summary["data"]["examples"]
+    counted = ", ".join(f"{size} {split}" for split, size in sizes.items())
     chains = sum(data["chain_trees"].values())
     lines.append(
-        f"- data: {pairs} pairs, {data['vocabulary']} words; parser {data['parser']}, {chains} chain trees"
+        f"- data: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, "
+        f"{chains} chain trees"
     )
     if summary["paper"] is not None:
         others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
@@ -118,7 +129,12 @@ def _score(row: dict[str, Any], name: str) -> str:
 
 def _floor(summary: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
     cells = [f"{summary['floor'][name]:.4f}" if name in summary["floor"] else "-" for name in columns]
-    return [cells[0], "", *cells[1:]]
+    return [cells[0], "", "", *cells[1:]]
+
+
+def _p(row: dict[str, Any]) -> str:
+    p = None if row["against"] is None else row["against"]["p_randomisation"]
+    return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 def _paper_column(summary: dict[str, Any]) -> str | None:

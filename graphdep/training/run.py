@@ -21,10 +21,11 @@ from torch import Tensor
 
 import graphdep
 from graphdep.io import atomic_path
-from graphdep.tasks import PairTask
-from graphdep.tasks.pair_task import join_outputs
+from graphdep.tasks import SentenceTask
+from graphdep.tasks.sentence_task import join_outputs
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunState, load_task, read_checkpoint
 from graphdep.training.epoch_report import EpochReport
+from graphdep.training.predictions import PREDICTIONS, write_predictions
 from graphdep.training.run_checkpoint import RunCheckpoint
 from graphdep.training.splits import SPLITS, Splits, load_splits
 from graphdep.training.train_config import TrainConfig
@@ -55,7 +56,7 @@ def train(
 
     Args:
         config: The settings.
-        folder: Gets ``best.ckpt``, ``last.ckpt`` and ``result.json``.
+        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, and ``predictions.csv`` of the test split.
         splits: The data. (default: loaded as the settings say)
         resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
             one. A finished run is not repeated. (default: :obj:`False`)
@@ -86,7 +87,7 @@ def train(
         with _interruptible():
             trainer.fit(task, *loaders, ckpt_path=_resume_from(folder, state) if resume else None)
     result = _result(config, checkpoint, splits, found)
-    _write_json(folder / RESULT, result)
+    _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
 
 
@@ -114,7 +115,7 @@ def evaluate(
     task, state = load_task(checkpoint)
     config = state.config.replace(**(settings or {}))
     splits = splits or load_splits(config, tuple(dict.fromkeys(("train", split))), state.vocab)
-    scores, floor = _score(task, splits, split, config)
+    scores, floor = _score(task, splits, split, *_predict(task, splits, split, config))
     return {
         "task": config.task,
         "model": config.model,
@@ -127,7 +128,7 @@ def evaluate(
     }
 
 
-def count_parameters(task: PairTask) -> int:
+def count_parameters(task: SentenceTask) -> int:
     """Numbers that are learnt."""
     return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
 
@@ -137,13 +138,13 @@ def _new_state(config: TrainConfig, splits: Splits) -> tuple[RunState, float | N
     if config.vectors is not None:
         from graphdep.vectors import load_vectors
 
-        vectors, found = load_vectors(config.vectors, splits.vocab)
+        vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed)
     data = {"digest": splits.digest(), **splits.describe()}
     dim = None if vectors is None else vectors.size(1)
     return RunState(config, splits.vocab, splits.relations, data, dim), found, vectors
 
 
-def _new_task(state: RunState, vectors: Tensor | None) -> PairTask:
+def _new_task(state: RunState, vectors: Tensor | None) -> SentenceTask:
     from graphdep.training.build import build_task
 
     return build_task(state.config, len(state.vocab), len(state.relations), vectors)
@@ -151,7 +152,7 @@ def _new_task(state: RunState, vectors: Tensor | None) -> PairTask:
 
 def _set_aside(folder: Path) -> None:
     """Moves what an earlier run left to ``previous``: a new run that fails must not cost the old one."""
-    for name in (RESULT, "best.ckpt", "last.ckpt"):
+    for name in (RESULT, PREDICTIONS, "best.ckpt", "last.ckpt"):
         if (folder / name).exists():
             (folder / "previous").mkdir(exist_ok=True)
             os.replace(folder / name, folder / "previous" / name)
@@ -173,7 +174,7 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
 
 def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     path = folder / RESULT
-    if not path.exists() or not (folder / "best.ckpt").exists():
+    if not all((folder / name).exists() for name in (RESULT, PREDICTIONS, "best.ckpt")):
         return None
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
@@ -232,11 +233,14 @@ def _interruptible() -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
 
 
-def _score(task: PairTask, splits: Splits, split: str, config: TrainConfig) -> tuple[dict, dict]:
-    """Scores and floor of a split, through the one way that training and evaluation share."""
+def _predict(task: SentenceTask, splits: Splits, split: str, config: TrainConfig) -> tuple[Tensor, Tensor]:
+    """Logits and targets of a split, through the one way that training and evaluation share."""
     with quiet():
         outputs = cast(list, _trainer(config).predict(task, splits.loader(split, config)))
-    logits, y = join_outputs(outputs)
+    return join_outputs(outputs)
+
+
+def _score(task: SentenceTask, splits: Splits, split: str, logits: Tensor, y: Tensor) -> tuple[dict, dict]:
     return task.goal.score(logits, y, split), task.goal.floor(splits.targets("train"), y, split)
 
 
@@ -245,9 +249,11 @@ def _result(config: TrainConfig, run: RunCheckpoint, splits: Splits, found: floa
     scores: dict[str, float] = {}
     floors: dict[str, float] = {}
     for split in ("val", "test"):
-        score, floor = _score(task, splits, split, config)
+        logits, y = _predict(task, splits, split, config)
+        score, floor = _score(task, splits, split, logits, y)
         scores |= score
         floors |= floor
+    write_predictions(run.folder / PREDICTIONS, *task.goal.compared(logits, y))
     return {
         "task": config.task,
         "model": config.model,

@@ -13,7 +13,7 @@ from torch_geometric.data import InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from graphdep.tasks import resolve_task
-from graphdep.tasks.pair_task import epoch_seed
+from graphdep.tasks.sentence_task import epoch_seed
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -88,7 +88,7 @@ class Splits:
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
         chains = {split: getattr(dataset, "parser_failures", 0) for split, dataset in self.datasets.items()}
         parser = getattr(next(iter(self.datasets.values())), "parser_fingerprint", "")
-        return {"pairs": sizes, "vocabulary": len(self.vocab), "parser": parser, "chain_trees": chains}
+        return {"examples": sizes, "vocabulary": len(self.vocab), "parser": parser, "chain_trees": chains}
 
 
 def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vocab | None = None) -> Splits:

@@ -16,6 +16,15 @@ from graphdep.training.model_presets import resolve_model
 from graphdep.transforms import PRESETS
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
+    "encoder": (
+        "transformer",
+        "word-average",
+        "lstm",
+        "bilstm",
+        "tree-lstm",
+        "bitree-lstm",
+        "tree-transformer",
+    ),
     "tree": (None, "random", "chain", "reversed"),
     "optimizer": ("adagrad", "adam", "adamw", "sgd"),
     "gate": (None, "sigmoid", "tanh"),
@@ -49,18 +58,22 @@ class TrainConfig:
     Args:
         task: Task, e.g. ``"sick-e"``. (default: ``"sick-e"``)
         model: Name of the row: a model preset. (default: ``"dt"``)
-        edges: Edge preset. (default: ``"dt"``)
+        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
+            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
+            ``"tree-transformer"``. (default: ``"transformer"``)
+        edges: Edge preset; :obj:`None` for a baseline. (default: ``"dt"``)
         tree: Control tree instead of the parse: ``"random"``, ``"chain"``, ``"reversed"``. (default:
             :obj:`None`)
-        max_distance: Longest tree path that gets a relation. (default: :obj:`2`)
+        max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
+        labels: Tell labels of arcs apart. (default: :obj:`True`)
+        directions: Tell a relation from its inverse. (default: :obj:`True`)
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
         parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
         root: Folder of the corpus; :obj:`None` for the task's own. (default: :obj:`None`)
         raw_from: Folder with the corpus' raw files. (default: :obj:`None`)
         limit_train: Train on the first pairs only; acts before parsing. (default: :obj:`None`)
         min_freq: Words seen less often are unknown. (default: :obj:`1`)
-        vectors: GloVe text file to start the word vectors from; words that are not in it start alike in every
-            seed. (default: :obj:`None`)
+        vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
         seed: Seed of the weights, the order of the pairs, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most. (default: :obj:`30`)
         patience: Stop after so many epochs without a better validation score. (default: :obj:`6`)
@@ -71,7 +84,7 @@ class TrainConfig:
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, level_embedding, position_embedding, norm_first: Of
             :class:`~graphdep.nn.models.DependencyTransformer`.
-        head_channels: Hidden size of the relatedness head. (default: :obj:`50`)
+        head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; the corpora are in memory. (default: :obj:`0`)
         accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
@@ -82,9 +95,12 @@ class TrainConfig:
 
     task: str = "sick-e"
     model: str = "dt"
-    edges: str = "dt"
+    encoder: str = "transformer"
+    edges: str | None = "dt"
     tree: str | None = None
     max_distance: int = 2
+    labels: bool = True
+    directions: bool = True
     max_sum: int = 4
     parser: str = "bundled"
     root: str | None = None
@@ -120,7 +136,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for name, kind in field_types().items():
             _check_type(name, kind, getattr(self, name))
-        for name, allowed in {**CHOICES, "edges": tuple(PRESETS)}.items():
+        for name, allowed in {**CHOICES, "edges": (*PRESETS, None)}.items():
             if getattr(self, name) not in allowed:
                 choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
                 raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
@@ -137,6 +153,11 @@ class TrainConfig:
             raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
         if self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
+        if (self.edges is None) != (self.encoder != "transformer"):
+            raise ValueError(
+                f"'edges' are for encoder='transformer' and for it alone (got edges={self.edges!r}, "
+                f"encoder={self.encoder!r})"
+            )
         resolve_model(self.model)
 
     @classmethod

@@ -108,7 +108,7 @@ def dt(
 def dt_related(
     *, max_distance: int = 2, labels: bool = True, directions: bool = True, pieces: str = "all"
 ) -> BaseTransform:
-    """DT without the pairs that have no relation: words of the utterance at most ``max_distance`` arcs apart."""
+    """DT without untyped pairs: words of the utterance at most ``max_distance`` arcs apart, typed."""
     types = TreePathTypes(max_distance, pieces=pieces)
     return Compose([TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
 

@@ -122,7 +122,7 @@ def test_all_runs_failing_is_still_a_table(run, tiny, monkeypatch):
         (["--models", "dt,bert"], "no model 'bert'"),
         (["--models", "dt,dt"], "'models' must name at least one, each once (got ['dt', 'dt'])"),
         (["--models", ","], "'models' must name at least one"),
-        (["--task", "mrpc"], "task 'mrpc' is not built yet"),
+        (["--task", "rte"], "task 'rte' is not built yet"),
         (["--set", "model=dt"], "'model' is not a setting of all runs: use --models"),
     ],
 )

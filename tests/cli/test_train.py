@@ -45,7 +45,7 @@ def test_resume_of_a_finished_run_repeats_nothing(run, tiny):
         (["--set", "heads=four"], "'heads' takes a whole number (got 'four')"),
         (["--set", "dropout=2"], "'dropout' must be in"),
         (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
-        (["--task", "sst"], "task 'sst' is not built yet; choose one of sick-r, sick-e"),
+        (["--task", "rte"], "task 'rte' is not built yet; choose one of sick-r, sick-e"),
         (["--model", "bert"], "no model 'bert'; choose one of transformer, dt-lr"),
         (["--edges", "drat"], "'edges' must be one of"),
         (["--parser", "nonsense"], "unknown parser 'nonsense'"),
@@ -64,7 +64,7 @@ def test_errors_are_one_line_and_exit_code_2(run, arguments, message):
 
 def test_debug_shows_where(run, monkeypatch):
     monkeypatch.setenv("GRAPHDEP_DEBUG", "1")
-    assert isinstance(run("train", "--task", "sst").exception, ValueError)
+    assert isinstance(run("train", "--task", "rte").exception, ValueError)
 
 
 def test_edges_can_be_swapped(run, tiny):

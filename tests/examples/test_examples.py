@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
 
 ROOT = Path(__file__).parents[2]
 SIZES = ["--hidden-channels", "8", "--heads", "2", "--epochs", "1"]
@@ -37,12 +37,24 @@ def test_dt_sick(task, corpus):
     assert "no skill" in out.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    "encoder", ["dt", "transformer", "word-average", "lstm", "tree-lstm", "tree-transformer"]
+)
+def test_dt_sst(encoder, tmp_path):
+    corpus = write_tiny_sst(tmp_path)
+    sizes = ["--hidden-channels", "8", "--epochs", "1"]
+    out = run(
+        "dt_sst.py", "--root", corpus["root"], "--parser", corpus["parser"], "--encoder", encoder, *sizes
+    )
+    assert f"{encoder}, seed 0: accuracy" in out.splitlines()[-1]
+
+
 def test_edge_ablation_runs_every_row(corpus):
     out = run("edge_ablation.py", *corpus, *SIZES, "--seeds", "1")
     assert len(out.splitlines()) == 9
     assert "dra, random tree" in out
 
 
-@pytest.mark.parametrize("name", ["dt_sick.py", "edge_ablation.py"])
+@pytest.mark.parametrize("name", ["dt_sick.py", "dt_sst.py", "edge_ablation.py"])
 def test_examples_stay_short(name):
     assert len((ROOT / "examples" / name).read_text().splitlines()) <= 110

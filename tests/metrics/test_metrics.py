@@ -5,13 +5,21 @@ import warnings
 import numpy as np
 import pytest
 
-from graphdep.metrics import ACCURACY, MSE, PEARSON, SPEARMAN
+from graphdep.metrics import ACCURACY, F1, MSE, PEARSON, SPEARMAN
 
 
 def test_accuracy_and_its_floor():
     target = np.array([0, 0, 1, 2])
     assert ACCURACY(np.array([0, 1, 1, 1]), target) == 0.5
     assert ACCURACY.floor(np.array([1, 1, 0]), target) == 0.25  # class 1 is the training split's majority
+
+
+def test_f1_of_label_1_and_its_floor():
+    target = np.array([1, 1, 1, 0, 0])
+    assert F1(np.array([1, 0, 1, 1, 0]), target) == pytest.approx(2 / 3)  # 2 right of 3 found, 2 of 3 there
+    assert F1(np.zeros(5), target) == F1(np.zeros(5), np.zeros(5)) == 0.0
+    assert F1.floor(np.array([1, 1, 0]), target) == pytest.approx(2 * 0.6 / 1.6)  # all are predicted to be 1
+    assert F1.floor(np.array([0, 1, 0]), target) == 0.0
 
 
 def test_relatedness_equals_the_formulas():
@@ -43,7 +51,7 @@ def test_better_is_more_or_less():
     assert not MSE.is_better(0.2, 0.1)
 
 
-@pytest.mark.parametrize("metric", [ACCURACY, MSE, PEARSON, SPEARMAN])
+@pytest.mark.parametrize("metric", [ACCURACY, F1, MSE, PEARSON, SPEARMAN])
 def test_signature_names_the_library_and_the_floor(metric):
     assert "floor" in metric.signature
     assert "scikit-learn" in metric.signature or "SciPy" in metric.signature

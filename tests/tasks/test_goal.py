@@ -30,6 +30,16 @@ def test_scores_cover_the_whole_split():
     assert ENTAILMENT.floor(y, torch.tensor([0, 1]), "val") == {"val_accuracy": 0.5}
 
 
+def test_what_is_compared_is_what_the_metrics_see():
+    y = torch.tensor([[1.0, 0, 0, 0, 0], [0, 0.5, 0.5, 0, 0]])
+    logits = torch.randn(2, 5)
+    target, prediction = RELATEDNESS.compared(logits, y)
+    assert target.dtype == prediction.dtype == "float64"
+    assert target.tolist() == [1.0, 2.5]
+    mse = ((prediction - target) ** 2).mean()
+    assert RELATEDNESS.score(logits, y, "val")["val_mse"] == pytest.approx(mse, rel=1e-12)
+
+
 def test_perfect_predictions_of_relatedness():
     y = torch.tensor([[1.0, 0, 0, 0, 0], [0, 0, 0, 0, 1.0], [0, 0.5, 0.5, 0, 0]])
     scores = RELATEDNESS.score(y.clamp(min=1e-12).log(), y, "val")

@@ -8,9 +8,15 @@ from graphdep.tasks import TASKS, resolve_task
 def test_tasks_that_exist():
     assert TASKS["sick-r"].num_classes == 5
     assert resolve_task("sick-e").goal.metrics[0].name == "accuracy"
+    assert resolve_task("sick-r").goal.metrics[0].name == "mse"
+    assert [metric.name for metric in resolve_task("mrpc").goal.metrics] == ["accuracy", "f1"]
+    assert {name: task.sentences for name, task in TASKS.items() if task.sentences == 1} == {
+        "sst": 1,
+        "sst2": 1,
+    }
 
 
-@pytest.mark.parametrize("name", ["sst", "mrpc", "ubuntu-irc"])
+@pytest.mark.parametrize("name", ["rte", "cola", "ubuntu-irc"])
 def test_tasks_to_come_say_so(name):
     with pytest.raises(ValueError, match=f"task '{name}' is not built yet; choose one of sick-r, sick-e"):
         resolve_task(name)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
 
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return write_tiny_sick(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def opinions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {"task": "sst", **write_tiny_sst(tmp_path_factory.mktemp("opinions"))}
 
 
 @pytest.fixture

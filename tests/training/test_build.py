@@ -5,7 +5,7 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep.training import MODELS, TrainConfig
-from graphdep.training.build import build_edges, build_task
+from graphdep.training.build import build_edges, build_encoder, build_task
 from graphdep.training.splits import load_splits
 from graphdep.transforms import resolve
 
@@ -32,6 +32,51 @@ def test_edges_get_types_where_the_model_needs_them(edges, batch, tiny):
             TrainConfig.of(model, **{**tiny, "edges": edges}), len(splits.vocab), len(splits.relations)
         )
         assert torch.isfinite(task(task.edges(data))).all()
+
+
+@pytest.mark.parametrize("model", ["dt", "transformer", "tree-lstm"])
+def test_single_sentences(model, opinions, tiny):
+    config = TrainConfig.of(model, **{**tiny, **opinions})
+    splits = load_splits(config, ("train",))
+    batch = Batch.from_data_list(list(splits["train"])[:5])
+    task = build_task(config, len(splits.vocab), len(splits.relations))
+    assert task(task.edges(batch)).shape == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("dt-unlabelled", {"labels": False}),
+        ("dt-undirected", {"directions": False}),
+        ("dt-infill4", {"max_distance": 4}),
+        ("dt-infill0", {"max_distance": 0}),
+    ],
+)
+def test_ablations_of_the_relation_matrix(model, options, batch):
+    data, _ = batch
+    ours, theirs = build_edges(TrainConfig.of(model))(data), resolve("dt", **options)(data)
+    assert torch.equal(ours.edge_type, theirs.edge_type)
+    with_types_after = build_edges(TrainConfig.of(model, edges="transformer-utterance"))(data)
+    assert torch.equal(with_types_after.edge_type, theirs.edge_type)
+
+
+def test_wide_transformer_has_as_many_parameters_as_dt():
+    counts = [
+        sum(p.numel() for p in build_encoder(TrainConfig.of(model), 2000, 801).parameters())
+        for model in ("dt", "transformer-wide")
+    ]
+    assert counts[1] == pytest.approx(counts[0], rel=0.01)
+
+
+def test_baselines_on_control_trees(batch, tiny):
+    data, splits = batch
+    build = [
+        build_task(TrainConfig.of("tree-lstm", **{**tiny, "tree": tree}), len(splits.vocab), 801)
+        for tree in (None, "chain")
+    ]
+    build[1].load_state_dict(build[0].state_dict())
+    parsed, chain = (task(task.edges(data)) for task in build)
+    assert not torch.equal(parsed, chain)
 
 
 def test_types_are_those_of_the_dt_preset(batch):

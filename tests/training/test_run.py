@@ -23,16 +23,16 @@ def config(tiny):
 def interrupted(monkeypatch, config, folder, after: int, when: str = "after") -> None:
     """Trains, and dies in the named epoch: in the middle of it, or between the two checkpoints."""
     if when == "in":
-        from graphdep.tasks import PairTask
+        from graphdep.tasks import SentenceTask
 
-        original = PairTask.training_step
+        original = SentenceTask.training_step
 
         def step(self, batch, batch_idx):
             if self.current_epoch == after and batch_idx == 1:
                 raise Stop
             return original(self, batch, batch_idx)
 
-        monkeypatch.setattr(PairTask, "training_step", step)
+        monkeypatch.setattr(SentenceTask, "training_step", step)
     else:
         end = RunCheckpoint.on_train_epoch_end
 
@@ -87,7 +87,7 @@ def test_ctrl_c_comes_through_and_can_be_pressed_again(tmp_path, monkeypatch, co
     def step(self, batch, batch_idx):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphdep.tasks.PairTask.training_step", step)
+    monkeypatch.setattr("graphdep.tasks.SentenceTask.training_step", step)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         train(config, tmp_path)
@@ -131,7 +131,7 @@ def test_result_is_plain_and_complete(tmp_path, config):
     assert keys <= result.keys()
     assert {"val_accuracy", "test_accuracy"} <= result["metrics"].keys()
     assert result["floor"].keys() == {"val_accuracy", "test_accuracy"}
-    assert result["data"]["pairs"] == {"train": 24, "val": 10, "test": 12}
+    assert result["data"]["examples"] == {"train": 24, "val": 10, "test": 12}
 
 
 def test_relatedness_has_its_metrics_and_floors(tmp_path, config):

@@ -183,7 +183,8 @@ def test_instances_pass_through():
 
 def test_unknown_names_and_options_list_the_choices():
     with pytest.raises(
-        ValueError, match=r"no preset 'drra'; choose one of transformer, .*dam, dt, dt-related, lisa, gate, g2g"
+        ValueError,
+        match=r"no preset 'drra'; choose one of transformer, .*dam, dt, dt-related, lisa, gate, g2g",
     ):
         resolve("drra")
     with pytest.raises(ValueError, match=r"preset 'sia' has no option 'sum'; it takes max_sum, pieces"):

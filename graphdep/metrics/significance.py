@@ -1,0 +1,169 @@
+"""Whether the difference between two systems may be chance: tests over the same examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphdep.metrics.metric import Metric
+
+# Numbers of a matrix that is held at a time, so that it stays in the cache.
+_CHUNK = 2**19
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on the same examples.
+
+    Args:
+        metric: Name of the metric.
+        score_a: Score of the first system, the mean over its runs.
+        score_b: Score of the second one.
+        difference: First minus second; with a metric like MSE, less than zero is in favour of the first.
+        interval: 95% percentile interval of the difference, by the bootstrap.
+        p_bootstrap: Two-sided p of the paired bootstrap.
+        p_randomisation: Two-sided p of approximate randomisation; :obj:`None` if one system has more runs.
+        samples: Resamples of each test.
+        n: Examples.
+    """
+
+    metric: str
+    score_a: float
+    score_b: float
+    difference: float
+    interval: tuple[float, float]
+    p_bootstrap: float
+    p_randomisation: float | None
+    samples: int
+    n: int
+
+
+def compare(
+    metric: Metric,
+    target: np.ndarray,
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    r"""Tests the difference :math:`d` between two systems' scores, over the choice of examples.
+
+    The paired bootstrap, from "Statistical Significance Tests for Machine Translation Evaluation", draws the
+    examples with replacement, the same for both systems. The paper's share of resamples in which one system
+    wins is one-sided; here p is twice the smaller tail, so that both tests ask the same question:
+
+    .. math::
+        p = \min\Big(1, 2 \cdot \frac{\min(\#\{d^* \le 0\}, \#\{d^* \ge 0\}) + 1}{S + 1}\Big)
+
+    Approximate randomisation, from "Computer-Intensive Methods for Testing Hypotheses: An Introduction",
+    swaps the two systems' predictions of each example with probability one half:
+
+    .. math::
+        p = \frac{\#\{|d^*| \ge |d|\} + 1}{S + 1}
+
+    With several runs of a system its score is the mean over them. A resample has the same examples for all
+    runs, and the predictions of an example are swapped in all runs together, run :math:`r` of the one with
+    run :math:`r` of the other. The runs themselves are not resampled: p is about these runs, and says
+    nothing about what other seeds would give.
+
+    Args:
+        metric: The metric. One without :obj:`weighted` is computed resample by resample: use fewer samples.
+        target: Targets.
+        a, b: Predictions of the two systems.
+        samples: Resamples of each test. (default: :obj:`10_000`)
+        seed: Seed of the resamples. (default: :obj:`0`)
+
+    Shapes:
+        - target: :math:`(N)`
+        - a, b: :math:`(N)` or :math:`(runs, N)`; the numbers of runs may differ, but then there is no
+          randomisation test
+
+    Raises:
+        ValueError: If shapes do not fit, a value is not finite or there are no samples.
+    """
+    runs_a, runs_b = _runs("a", a, target), _runs("b", b, target)
+    if samples < 1:
+        raise ValueError(f"'samples' must be at least 1 (got {samples})")
+    score_a, score_b = (float(np.mean([metric(run, target) for run in runs])) for runs in (runs_a, runs_b))
+    difference = score_a - score_b
+    # Sums in another order round differently; such differences are ties.
+    slack = 1e-10 * max(abs(score_a), abs(score_b))
+    rng = np.random.default_rng(seed)
+    drawn = _bootstrap(metric, target, runs_a, runs_b, samples, rng)
+    tail = min(np.count_nonzero(drawn <= slack), np.count_nonzero(drawn >= -slack))
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    p_randomisation = None
+    if len(runs_a) == len(runs_b):
+        swapped = _randomisation(metric, target, runs_a, runs_b, samples, rng)
+        p_randomisation = _share(np.count_nonzero(np.abs(swapped) >= abs(difference) - slack), samples)
+    return Comparison(
+        metric=metric.name,
+        score_a=score_a,
+        score_b=score_b,
+        difference=difference,
+        interval=(float(low), float(high)),
+        p_bootstrap=min(1.0, 2 * _share(tail, samples)),
+        p_randomisation=p_randomisation,
+        samples=samples,
+        n=target.size,
+    )
+
+
+def _runs(name: str, predictions: np.ndarray, target: np.ndarray) -> np.ndarray:
+    if target.ndim != 1 or not target.size:
+        raise ValueError(f"'target' must be a vector of size > 0 (got shape {target.shape})")
+    if predictions.ndim not in (1, 2) or predictions.shape[-1] != target.size or not predictions.size:
+        raise ValueError(
+            f"'{name}' must have shape ({target.size},) or (runs, {target.size}), as 'target' has "
+            f"{target.size} examples (got {predictions.shape})"
+        )
+    if not (np.isfinite(predictions).all() and np.isfinite(target).all()):
+        raise ValueError(f"'{name}' or 'target' has a value that is not finite")
+    return np.atleast_2d(predictions)
+
+
+def _share(count: int | np.integer, samples: int) -> float:
+    # What was observed counts as one more sample, so that p is never zero.
+    return (int(count) + 1) / (samples + 1)
+
+
+# SciPy's bootstrap and permutation_test give a metric the resampled examples. As weights over the examples
+# that there are, most metrics need no more than a matrix product.
+def _bootstrap(
+    metric: Metric, target: np.ndarray, a: np.ndarray, b: np.ndarray, samples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Differences ``[samples]`` over examples drawn with replacement."""
+    n, differences = target.size, []
+    for rows in _chunks(samples, n):
+        places = rng.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
+        weight = np.bincount(places.ravel(), minlength=rows * n).reshape(rows, n)
+        score_a, score_b = (
+            np.mean([metric.resampled(run, target, weight) for run in runs], axis=0) for runs in (a, b)
+        )
+        differences.append(score_a - score_b)
+    return np.concatenate(differences)
+
+
+def _randomisation(
+    metric: Metric, target: np.ndarray, a: np.ndarray, b: np.ndarray, samples: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Differences ``[samples]`` after swapping the systems' predictions of random examples."""
+    n, differences = target.size, []
+    both, pooled = np.tile(target, 2), np.concatenate([a, b], axis=1)
+    for rows in _chunks(samples, 2 * n):
+        swap = rng.integers(2, size=(rows, n))
+        first, second = np.hstack([1 - swap, swap]), np.hstack([swap, 1 - swap])
+        differences.append(
+            np.mean(
+                [metric.resampled(run, both, first) - metric.resampled(run, both, second) for run in pooled],
+                axis=0,
+            )
+        )
+    return np.concatenate(differences)
+
+
+def _chunks(samples: int, size: int) -> list[int]:
+    rows = max(1, _CHUNK // size)
+    return [min(rows, samples - start) for start in range(0, samples, rows)]

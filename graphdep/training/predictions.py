@@ -1,0 +1,92 @@
+"""The predictions of a run on its test split, as a file."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+
+import numpy as np
+
+from graphdep.io import atomic_path
+
+PREDICTIONS = "predictions.csv"
+_HEADER = "example,target,prediction"
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
+def write_predictions(path: str | os.PathLike[str], target: np.ndarray, prediction: np.ndarray) -> None:
+    """Writes a line an example, ``example,target,prediction``, whole or not at all.
+
+    Examples count from 0; numbers are written so that they are read back exactly.
+
+    Shapes:
+        - target, prediction: :math:`(N)`, whole numbers for classes, else floats
+
+    Raises:
+        ValueError: If they are not two vectors of one size > 0, or a value is not a finite number.
+    """
+    if target.shape != prediction.shape or target.ndim != 1 or not target.size:
+        shapes = f"{target.shape} and {prediction.shape}"
+        raise ValueError(f"'target' and 'prediction' must be vectors of one size > 0 (got {shapes})")
+    for name, values in (("target", target), ("prediction", prediction)):
+        if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            raise ValueError(f"'{name}' must be finite numbers (got {values.dtype} {values})")
+    rows = zip(target.tolist(), prediction.tolist())
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        file.write(_HEADER + "\n")
+        file.writelines(f"{number},{y!r},{guess!r}\n" for number, (y, guess) in enumerate(rows))
+
+
+def read_predictions(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Reads what :func:`write_predictions` wrote: targets ``[N]`` and predictions ``[N]``.
+
+    A column of whole numbers becomes int64, any other one float64.
+
+    Raises:
+        ValueError: If anything in it is not as it was written; names the file and the line.
+        OSError: If it cannot be read.
+    """
+    # A byte that is not UTF-8 is no number either: replaced, it is found with its line below.
+    with open(path, encoding="utf-8-sig", errors="replace") as file:
+        lines = file.read().split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not lines or lines[0] != _HEADER:
+        raise _error(path, 1, f"the header must be {_HEADER!r}", lines[0] if lines else "")
+    if len(lines) == 1:
+        raise _error(path, 1, "no example after the header")
+    rows = [_row(path, number, line) for number, line in enumerate(lines[1:], start=2)]
+    target, prediction = (_array(column) for column in zip(*rows))
+    return target, prediction
+
+
+def _row(path: str | os.PathLike[str], number: int, line: str) -> tuple[float, float]:
+    cells = line.split(",")
+    if len(cells) != 3:
+        raise _error(path, number, f"{len(cells)} columns instead of 3", line)
+    if cells[0] != str(number - 2):
+        raise _error(path, number, f"expected example {number - 2}", cells[0])
+    return _number(path, number, "target", cells[1]), _number(path, number, "prediction", cells[2])
+
+
+def _number(path: str | os.PathLike[str], number: int, name: str, text: str) -> float:
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise _error(path, number, f"the {name} is not a finite number", text)
+    return value
+
+
+def _array(column: tuple[float, ...]) -> np.ndarray:
+    whole = all(isinstance(value, int) for value in column)
+    return np.array(column, dtype=np.int64 if whole else np.float64)
+
+
+def _error(path: str | os.PathLike[str], line: int, message: str, value: str | None = None) -> ValueError:
+    shown = "" if value is None else f" (got {value[:80]!r})"
+    return ValueError(f"{os.fspath(path)}:{line}: {message}{shown}")

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphdep.metrics import ACCURACY, F1, MSE, PEARSON, SPEARMAN, Metric, compare
+
+METRICS = [ACCURACY, F1, MSE, PEARSON, SPEARMAN]
+each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+
+
+def systems(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Targets, a system that is right more often and one that is right less often; all are 0 or 1."""
+    rng = np.random.default_rng(seed)
+    target = rng.integers(2, size=n)
+    return (target, *(np.where(rng.random(n) < right, target, 1 - target) for right in (0.9, 0.7)))
+
+
+@each_metric
+@settings(max_examples=25)
+@given(data=st.data())
+def test_resampled_is_the_metric_of_repeated_examples(metric, data):
+    n = data.draw(st.integers(2, 6))
+    values = st.sampled_from([0, 1] if metric in (ACCURACY, F1) else [0.1, 0.2, 1.5, 3.0, 3.7])
+    prediction, target = (np.array(data.draw(st.lists(values, min_size=n, max_size=n))) for _ in "ab")
+    counts = st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any)
+    weight = np.array(data.draw(st.lists(counts, min_size=1, max_size=4)))
+    slow = dataclasses.replace(metric, weighted=None)
+    expected = [metric(prediction.repeat(count), target.repeat(count)) for count in weight]
+    assert slow.resampled(prediction, target, weight) == pytest.approx(expected, abs=0)
+    assert metric.resampled(prediction, target, weight) == pytest.approx(expected, abs=1e-9)
+
+
+@each_metric
+def test_randomisation_against_all_swaps(metric):
+    target, a, b = systems(8, seed=3)
+    observed = abs(metric(a, target) - metric(b, target))
+    differences = []
+    for swap in itertools.product([False, True], repeat=8):
+        first, second = np.where(swap, b, a), np.where(swap, a, b)
+        differences.append(metric(first, target) - metric(second, target))
+    exact = np.mean(np.abs(differences) >= observed - 1e-9)
+    assert 0.02 < exact < 0.98
+    assert compare(metric, target, a, b, samples=10_000).p_randomisation == pytest.approx(exact, abs=0.015)
+
+
+@each_metric
+def test_bootstrap_against_all_resamples(metric):
+    target, a, b = np.array([0, 1, 1, 0]), np.array([0, 1, 1, 1]), np.array([1, 1, 0, 0])
+    differences = []
+    for places in map(list, itertools.product(range(4), repeat=4)):
+        differences.append(metric(a[places], target[places]) - metric(b[places], target[places]))
+    exact = 2 * min(np.mean(np.array(differences) <= 1e-9), np.mean(np.array(differences) >= -1e-9))
+    found = compare(metric, target, a, b, samples=10_000)
+    assert found.p_bootstrap == pytest.approx(min(1, exact), abs=0.03)
+    assert found.interval == pytest.approx(np.quantile(differences, [0.025, 0.975]), abs=0.02)
+    assert found.difference == metric(a, target) - metric(b, target)
+
+
+@each_metric
+def test_identical_systems_and_a_clearly_better_one(metric):
+    target, a, b = systems(200)
+    same = compare(metric, target, b, b, samples=200)
+    assert (same.difference, same.interval) == (0.0, (0.0, 0.0))
+    assert same.p_bootstrap == same.p_randomisation == 1.0
+    better = compare(metric, target, a, b, samples=999)
+    assert better.p_bootstrap == 0.002  # the smallest there is: twice 1/1000
+    assert better.p_randomisation == 0.001
+    low, high = better.interval
+    assert low < better.difference < high
+    assert high < 0 if metric is MSE else low > 0
+
+
+@each_metric
+@settings(max_examples=10)
+@given(st.integers(0, 1000), st.integers(2, 30))
+def test_swapping_the_systems_negates_the_difference_and_keeps_p(metric, seed, n):
+    target, a, b = systems(n, seed)
+    one, other = (compare(metric, target, *pair, samples=20, seed=seed) for pair in ((a, b), (b, a)))
+    assert other.difference == -one.difference
+    assert other.interval == pytest.approx((-one.interval[1], -one.interval[0]), abs=1e-12)
+    assert (other.p_bootstrap, other.p_randomisation) == (one.p_bootstrap, one.p_randomisation)
+
+
+def test_the_seed_decides():
+    target, a, b = systems(60)
+    first = compare(ACCURACY, target, a, b, samples=300, seed=1)
+    assert first == compare(ACCURACY, target, a, b, samples=300, seed=1)
+    assert first.interval != compare(ACCURACY, target, a, b, samples=300, seed=2).interval or (
+        first.p_randomisation != compare(ACCURACY, target, a, b, samples=300, seed=2).p_randomisation
+    )
+
+
+def test_more_samples_than_are_held_at_a_time(monkeypatch):
+    from graphdep.metrics import significance
+
+    target, a, b = systems(50)
+    whole = compare(ACCURACY, target, a, b, samples=4000)
+    monkeypatch.setattr(significance, "_CHUNK", 333)
+    parts = compare(ACCURACY, target, a, b, samples=4000)
+    assert parts.p_bootstrap == pytest.approx(whole.p_bootstrap, abs=0.03)
+    assert parts.interval == pytest.approx(whole.interval, abs=0.03)
+
+
+def test_runs_count_with_their_mean():
+    target, a, b = systems(100)
+    _, c, d = systems(100, seed=1)
+    several = compare(SPEARMAN, target, np.stack([a, c]), np.stack([b, d]), samples=200)
+    assert several.score_a == pytest.approx((SPEARMAN(a, target) + SPEARMAN(c, target)) / 2)
+    # Copies of a run are that run: also in every resample.
+    copies = compare(MSE, target, np.stack([a, a, a]), np.stack([b, b, b]), samples=200)
+    single = compare(MSE, target, a, b, samples=200)
+    assert copies.interval == pytest.approx(single.interval, abs=1e-12)
+    assert copies.p_randomisation == single.p_randomisation
+    uneven = compare(MSE, target, np.stack([a, a, a]), b, samples=200)
+    assert uneven.p_randomisation is None
+    assert uneven.interval == pytest.approx(single.interval, abs=1e-12)
+
+
+def test_runs_are_swapped_together():
+    # Two runs with opposite errors: their mean MSE is the same whatever is swapped, as long as both are.
+    target, errors = np.zeros(12), np.arange(12.0)
+    a, b = np.stack([errors, errors[::-1]]), np.stack([errors[::-1], errors])
+    assert compare(MSE, target, a, b, samples=100).p_randomisation == 1.0
+
+
+def test_a_metric_of_ones_own():
+    worst = Metric("worst", lambda p, t: float(np.abs(p - t).max()), lambda train, t: 0.0, "", maximize=False)
+    target, a, b = systems(20)
+    assert compare(worst, target, a, target, samples=50).score_a == 1.0
+    assert compare(worst, target, a, b, samples=50).difference == 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"a": np.ones(3)}, r"'a' must have shape \(4,\) or \(runs, 4\), .*\(got \(3,\)\)"),
+        ({"b": np.ones((0, 4))}, r"'b' must have shape .*\(got \(0, 4\)\)"),
+        ({"b": np.array([1, 1, 1, np.nan])}, "'b' or 'target' has a value that is not finite"),
+        ({"target": np.ones((2, 2))}, r"'target' must be a vector of size > 0 \(got shape \(2, 2\)\)"),
+        ({"samples": 0}, r"'samples' must be at least 1 \(got 0\)"),
+    ],
+)
+def test_errors(change, message):
+    arguments = {"target": np.ones(4), "a": np.ones(4), "b": np.ones(4)} | change
+    with pytest.raises(ValueError, match=message):
+        compare(MSE, **arguments)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep.training.predictions import read_predictions, write_predictions
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(finite, finite), min_size=1, max_size=5))
+def test_floats_come_back_exactly(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("predictions") / "predictions.csv"
+    columns = tuple(np.array(column) for column in zip(*rows))
+    write_predictions(path, *columns)
+    for read, written in zip(read_predictions(path), columns):
+        assert read.dtype == np.float64
+        assert (read == written).all()
+
+
+def test_the_file_and_classes(tmp_path):
+    path = tmp_path / "run" / "predictions.csv"
+    write_predictions(path, np.array([2, 0]), np.array([1.0, 0.1], dtype=np.float32))
+    assert path.read_bytes() == b"example,target,prediction\n0,2,1.0\n1,0,0.10000000149011612\n"
+    target, prediction = read_predictions(path)
+    assert (target.dtype, prediction.dtype) == (np.int64, np.float64)
+
+
+def test_a_file_saved_by_a_spreadsheet(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_bytes(b"\xef\xbb\xbfexample,target,prediction\r\n0,1,1\r\n")
+    assert [column.tolist() for column in read_predictions(path)] == [[1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", r"p.csv:1: the header must be 'example,target,prediction' \(got ''\)"),
+        (b"example,prediction\n0,1\n", r"p.csv:1: the header must be .*got 'example,prediction'"),
+        (b"example,target,prediction\n", "p.csv:1: no example after the header"),
+        (b"example,target,prediction\n0,1,1\n2,1,1\n", r"p.csv:3: expected example 1 \(got '2'\)"),
+        (b"example,target,prediction\n1,1,1\n", r"p.csv:2: expected example 0 \(got '1'\)"),
+        (b"example,target,prediction\n0,1\n", r"p.csv:2: 2 columns instead of 3 \(got '0,1'\)"),
+        (b"example,target,prediction\n0,1,1\n\n1,1,1\n", "p.csv:3: 1 columns instead of 3"),
+        (
+            b"example,target,prediction\n0,one,1\n",
+            r"p.csv:2: the target is not a finite number \(got 'one'\)",
+        ),
+        (b"example,target,prediction\n0,1,nan\n", r"p.csv:2: the prediction is not a finite number"),
+        (b"example,target,prediction\n0,1,1e999\n", r"p.csv:2: the prediction is not a finite number"),
+        (b"example,target,prediction\n0,1,\xff\n", r"p.csv:2: the prediction is not a finite number"),
+    ],
+)
+def test_errors_name_file_and_line(tmp_path, text, message):
+    (tmp_path / "p.csv").write_bytes(text)
+    with pytest.raises(ValueError, match=message):
+        read_predictions(tmp_path / "p.csv")
+
+
+def test_nothing_wrong_is_written(tmp_path):
+    with pytest.raises(ValueError, match=r"vectors of one size > 0 \(got \(2,\) and \(1,\)\)"):
+        write_predictions(tmp_path / "p.csv", np.ones(2), np.ones(1))
+    with pytest.raises(ValueError, match="'prediction' must be finite numbers"):
+        write_predictions(tmp_path / "p.csv", np.ones(1), np.array([np.nan]))
+    assert not list(tmp_path.iterdir())
