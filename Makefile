@@ -21,17 +21,19 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint typecheck pytest format bench gpu-check check-python install install-dev clean
+.PHONY: help demo test lint typecheck pytest format bench bench-scaling gpu-check check-python
+.PHONY: install install-dev clean
 
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
 	@echo "make test       install the development tools, then: ruff, mypy, pytest"
 	@echo "make bench      speed of the attention backends against their peers"
+	@echo "make bench-scaling  time and memory of dt as sentences and batches grow, into runs/scaling"
 	@echo "make gpu-check  backend equality and the benchmark on CUDA; says so where there is no GPU"
 	@echo "make format     let ruff rewrite the code in place"
 	@echo "make clean      remove .venv and everything that tools have cached (datasets/ and runs/ stay)"
 	@echo
-	@echo "PYTHON=python3.12   the Python >= 3.10 to make .venv with; for bench and gpu-check: to run with"
+	@echo "PYTHON=python3.12   the Python >= 3.10 to make .venv with; for the benchmarks: to run with"
 
 demo: $(VENV)/.installed
 	@echo "== graphdep demo"
@@ -65,6 +67,10 @@ format: $(VENV)/.dev
 bench: $(RUN_DEPS)
 	@echo "== examples/benchmarks/attention.py"
 	@$(RUN) examples/benchmarks/attention.py $(BENCH_ARGS)
+
+bench-scaling: $(RUN_DEPS)
+	@echo "== examples/benchmarks/scaling.py"
+	@$(RUN) examples/benchmarks/scaling.py $(BENCH_ARGS)
 
 gpu-check: $(RUN_DEPS)
 	@echo "== examples/benchmarks/gpu_check.py"
