@@ -4,8 +4,8 @@
     python examples/dt_sst.py --encoder tree-lstm
     python examples/dt_sst.py --raw-from DIR --root datasets/sst  # SST-2, settings of the paper
 
-"Integrating Dependency Tree into Self-attention for Sentence Representation" reports an accuracy of .8877 for the
-complete model and .8719 for the plain Transformer (300-dimensional GloVe vectors, Stanford dependencies).
+"Integrating Dependency Tree into Self-attention for Sentence Representation" reports an accuracy of .8877 for
+the complete model, .8719 for the plain Transformer (300-dimensional GloVe vectors, Stanford dependencies).
 """
 
 import argparse
@@ -67,13 +67,8 @@ if args.encoder in ("dt", "transformer"):
         level_embedding=args.encoder == "dt",
     )
 else:
-    baseline = {
-        "word-average": WordAverage,
-        "lstm": LSTMEncoder,
-        "tree-lstm": TreeLSTM,
-        "tree-transformer": TreeTransformer,
-    }
-    encoder = baseline[args.encoder](num_words, hidden_channels=channels)
+    baselines = [WordAverage, LSTMEncoder, TreeLSTM, TreeTransformer]
+    encoder = baselines[ENCODERS.index(args.encoder) - 2](num_words, hidden_channels=channels)
 model = SentenceModel(encoder, ClassificationHead(channels, train_dataset.num_classes)).to(device)
 optimizer = (torch.optim.Adagrad if paper else torch.optim.Adam)(model.parameters(), lr=0.001)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+
+from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.training import TrainConfig, train
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 BLOCKS = [
@@ -14,9 +18,26 @@ BLOCKS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``FILE`` of the README: a model that has learnt nothing."""
+    folder = tmp_path_factory.mktemp("run")
+    sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+    settings = {
+        **write_tiny_sick(folder / "corpus"),
+        "parser": "bundled",
+        "max_epochs": 1,
+        "accelerator": "cpu",
+    }
+    train(TrainConfig.of("dt", **sizes, **settings), folder)
+    return folder / "best.ckpt"
+
+
 @pytest.mark.parametrize(("line", "code"), BLOCKS, ids=[f"line {line + 1}" for line, _ in BLOCKS])
-def test_code_block(line, code, tmp_path, monkeypatch):
+def test_code_block(line, code, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
+    if '"FILE"' in code:
+        shutil.copy(request.getfixturevalue("checkpoint"), "FILE")
     exec(compile("\n" * line + code, "README.md", "exec"), {"__name__": "readme"})
 
 

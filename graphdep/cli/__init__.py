@@ -1,4 +1,4 @@
-"""The command line: ``graphdep parse | train | evaluate | ablate | demo``."""
+"""The command line: ``graphdep parse | train | evaluate | ablate | compare | embed | demo``."""
 
 from graphdep.cli.app import app
 

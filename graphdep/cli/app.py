@@ -11,7 +11,9 @@ from rich.logging import RichHandler
 
 from graphdep import __version__
 from graphdep.cli.ablate import ablate
+from graphdep.cli.compare import compare
 from graphdep.cli.demo import demo
+from graphdep.cli.embed import embed
 from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
 from graphdep.cli.parse import parse
@@ -45,5 +47,5 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (demo, parse, train, evaluate, ablate):
+for command in (demo, parse, train, evaluate, embed, ablate, compare):
     app.command()(command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -79,7 +80,11 @@ def build_encoder(
     config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.TextEncoder:
     """The encoder alone, not trained."""
-    common = {"hidden_channels": config.hidden_channels, "dropout": config.dropout, "vectors": vectors}
+    common: dict[str, Any] = {
+        "hidden_channels": config.hidden_channels,
+        "dropout": config.dropout,
+        "vectors": vectors,
+    }
     if config.encoder != "transformer":
         sizes = {"heads": config.heads, "ff_channels": config.ff_channels}
         own = sizes if config.encoder == "tree-transformer" else {}

@@ -8,7 +8,7 @@ import graphdep
 @pytest.mark.parametrize(
     ("command", "texts"),
     [
-        ([], ["demo", "parse", "train", "evaluate", "ablate"]),
+        ([], ["demo", "parse", "train", "evaluate", "ablate", "compare", "embed"]),
         (["parse"], ["TEXT_OR_FILE", "--parser", "--output", "one text a line", 'graphdep parse "']),
         (
             ["train"],
@@ -25,6 +25,7 @@ import graphdep
         ),
         (["evaluate"], ["--checkpoint", "--split", "--json"]),
         (["ablate"], ["--models", "--seeds", "--output", "Interrupted", "graphdep ablate --task sick-r"]),
+        (["compare"], ["pattern in quotes", "--metric", "--samples", "--task", "graphdep compare runs"]),
         (["demo"], ["--output", "minutes"]),
     ],
 )

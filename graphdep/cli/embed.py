@@ -1,0 +1,123 @@
+"""``graphdep embed``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from graphdep.cli import options as o
+from graphdep.cli.output import print_json
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def embed(
+    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run.")],
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="One text.", show_default=False)] = None,
+    source: Annotated[
+        str | None, typer.Option("--input", metavar="FILE", help="One text a line, or - for stdin.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A .npy, .csv or .tsv file, written whole or not at all. [default: CSV on stdout]",
+        ),
+    ] = None,
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE. [default: as in training]"
+        ),
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
+    json: o.Json = False,
+) -> None:
+    """Turn texts into vectors with a trained model.
+
+    Line i of the input becomes row i of the output: an empty line counts, and is a row of zeros. CSV and TSV
+    hold the numbers alone, without a header. A text that the parser fails on gets a chain tree, and the
+    number of such texts is reported.
+
+    Examples:
+        graphdep embed --checkpoint runs/.../best.ckpt --input texts.txt --output vectors.npy
+
+        graphdep embed --checkpoint runs/.../best.ckpt "The dog chased the cat."
+    """
+    write = writer(output)
+    texts = read_lines(text, source)
+
+    from graphdep.sentence_encoder import SentenceEncoder
+
+    encoder = SentenceEncoder(checkpoint, parser=parser, batch_size=batch_size, progress=None)
+    vectors = encoder.transform(texts)
+    result: dict[str, Any] = {
+        "checkpoint": str(checkpoint),
+        "shape": [*vectors.shape],
+        "parser_failures": encoder.parser_failures,
+        "output": None if output is None else str(output),
+    }
+    if output is not None:
+        from graphdep.io import atomic_path
+
+        with atomic_path(output) as temporary:
+            write(temporary, vectors)
+    elif not json:
+        write(sys.stdout, vectors)
+    if json:
+        print_json(result if output is not None else {**result, "vectors": vectors.tolist()})
+    where = "" if output is None else f" -> {output}"
+    Console(stderr=True).print(
+        f"{len(texts)} texts, {vectors.shape[1]} numbers each, {encoder.parser_failures} texts with a chain "
+        f"tree{where}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def read_lines(text: str | None, source: str | None) -> list[str]:
+    """The text, or the lines of the file, empty ones included; a line break at the end starts no new line.
+
+    Raises:
+        ValueError: If not exactly one of the two is given, the file has no line or is not UTF-8.
+        OSError: If the file cannot be read.
+    """
+    if (text is None) == (source is None):
+        raise ValueError("give either a TEXT or --input FILE")
+    if text is not None:
+        return [text]
+    assert source is not None
+    content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    try:
+        lines = content.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source}: not UTF-8 at byte {error.start}") from None
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        raise ValueError(f"{source}: no line, and so no text")
+    return [line.removesuffix("\r") for line in lines]
+
+
+def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:
+    """Writes vectors in the format that the name of the file asks for.
+
+    Raises:
+        ValueError: If the suffix is none of a known format.
+    """
+    import numpy as np
+
+    suffix = ".csv" if output is None else output.suffix.lower()
+    if suffix == ".npy":
+        return np.save
+    if suffix not in (".csv", ".tsv"):
+        raise ValueError(f"'output' must end in .npy, .csv or .tsv (got {str(output)!r})")
+    delimiter = "," if suffix == ".csv" else "\t"
+    # Nine digits give every float32 back.
+    return lambda file, vectors: np.savetxt(file, vectors, fmt="%.9g", delimiter=delimiter)

@@ -1,0 +1,238 @@
+"""Texts in, vectors out: a trained encoder as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.progress import track
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data import to_data
+from graphdep.datasets.joining import join_sentences
+from graphdep.nn.models import TextEncoder
+from graphdep.parsing import Parser, resolve_parser
+from graphdep.sentence import Sentence
+from graphdep.vocab import RelationVocab, Vocab
+
+# A batch has fewer texts where they are long: without syntax every word sees every other.
+_BATCH_PAIRS = 2**22
+_PROGRESS_FROM = 64
+
+
+class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Sentence vectors of a trained model, as a function and as a step of a scikit-learn ``Pipeline``.
+
+    A text is parsed and becomes one tree, as in the corpora; its vector is the encoder's readout of that
+    tree, the state below the head that was trained on top. Nothing is learnt here: :meth:`fit` checks its
+    input. The checkpoint is loaded when it is first needed, and is left out of copies and pickles, which
+    load it again.
+
+    No text is refused. An empty one, or one of white space alone, has no tree and gets the zero vector.
+    A text that the parser fails on, such as a sentence of more words than it takes, has a chain for a tree:
+    :attr:`parser_failures` counts those of the last call, and a warning is logged. A word that training
+    has not seen, of whatever language, is ``[UNK]``.
+
+    Args:
+        checkpoint: ``best.ckpt`` of a run; for a model in memory see :meth:`from_model`.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
+            checkpoint's. (default: :obj:`None`)
+        batch_size: Texts a batch at most; fewer where they are long. (default: :obj:`64`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one, and for a model in memory for
+            where it is. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
+            (default: :obj:`False`)
+        cache: SQLite file that keeps the parses, so that none is made twice, e.g. in cross-validation.
+            (default: :obj:`None`)
+
+    Example:
+        >>> make_pipeline(SentenceEncoder("best.ckpt"), LogisticRegression()).fit(texts, labels)
+    """
+
+    parser_failures = 0
+    _loaded: tuple[tuple, _Parts, Parser] | None = None
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str] | _Parts,
+        *,
+        parser: str | Parser | None = None,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = False,
+        cache: str | Path | None = None,
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.parser = parser
+        self.batch_size = batch_size
+        self.device = device
+        self.progress = progress
+        self.cache = cache
+
+    @classmethod
+    def from_model(
+        cls,
+        model: nn.Module,
+        vocab: Vocab,
+        relations: RelationVocab,
+        edges: BaseTransform,
+        parser: str | Parser = "bundled",
+        **options: Any,
+    ) -> SentenceEncoder:
+        """The encoder of a model in memory. Copies and pickles hold the model.
+
+        Args:
+            model: An encoder (:class:`~graphdep.nn.models.TextEncoder`), or a model that has one as
+                :obj:`model.encoder`.
+            vocab: Its words.
+            relations: Its relations.
+            edges: Transform that builds the edges of a batch.
+            parser: Name of a parser, or a parser. (default: ``"bundled"``)
+            **options: Further arguments of the class.
+        """
+        encoder = model if isinstance(model, TextEncoder) else model.encoder
+        return cls(_Parts(cast(TextEncoder, encoder), vocab, relations, edges), parser=parser, **options)
+
+    def encode(self, texts: Sequence[str]) -> Tensor:
+        """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.
+
+        Args:
+            texts: A list, tuple, NumPy array or pandas Series of strings.
+
+        Shapes:
+            - output: :math:`(n, C)`, float32, on the CPU, in the order of the texts
+
+        Raises:
+            TypeError: If :obj:`texts` is one string, or an entry is none; the message has its position.
+            ValueError: If the checkpoint is none, or :obj:`batch_size` is below 1.
+        """
+        values = _check_texts(texts)
+        if self.batch_size < 1:
+            raise ValueError(f"'batch_size' must be at least 1 (got {self.batch_size})")
+        parts, parser = self._load()
+        before = parser.failures
+        parses = dict(zip(values, parser.parse(values)))
+        self.parser_failures = parser.failures - before
+        row = {text: number for number, text in enumerate(parses)}
+        trees = {row[text]: join_sentences(parse) for text, parse in parses.items() if parse}
+        vectors = torch.zeros(len(row), self._n_features_out)
+        for batch in self._track(_batches(trees, self.batch_size)):
+            vectors[batch] = parts.encode([trees[number] for number in batch])
+        return vectors[[row[text] for text in values]]
+
+    def fit(self, X: Sequence[str], y: Any = None) -> SentenceEncoder:
+        """Checks that ``X`` holds texts; there is nothing to learn."""
+        _check_texts(X)
+        return self
+
+    def transform(self, X: Sequence[str]) -> np.ndarray:
+        """:meth:`encode` as a NumPy array."""
+        return self.encode(X).numpy()
+
+    @property
+    def _n_features_out(self) -> int:
+        # For get_feature_names_out.
+        return self._load()[0].encoder.hidden_channels
+
+    def _load(self) -> tuple[_Parts, Parser]:
+        # What was loaded counts as long as set_params() has not changed what it was loaded by.
+        key = (self.checkpoint, self.parser, self.device, self.progress, self.cache)
+        if self._loaded is None or self._loaded[0] != key:
+            parts, name = self._load_parts()
+            options = {} if isinstance(name, Parser) else {"progress": self.progress}
+            self._loaded = key, parts, resolve_parser(name, cache=self.cache, **options)
+        return self._loaded[1:]
+
+    def _load_parts(self) -> tuple[_Parts, str | Parser]:
+        if isinstance(self.checkpoint, _Parts):
+            if self.device is not None:
+                self.checkpoint.encoder.to(self.device)
+            return self.checkpoint, self.parser or "bundled"
+        from graphdep.training import load_task  # here, since Lightning takes seconds to import
+
+        task, state = load_task(self.checkpoint)
+        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        encoder = cast(TextEncoder, task.model.encoder).to(device)
+        return _Parts(encoder, state.vocab, state.relations, task.edges), self.parser or state.config.parser
+
+    def _track(self, batches: list[list[int]]) -> Iterator[list[int]]:
+        shown = self.progress
+        if shown is None:
+            shown = sum(map(len, batches)) >= _PROGRESS_FROM and sys.stderr.isatty()
+        return iter(track(batches, "encoding", console=Console(stderr=True), disable=not shown))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_loaded"}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.requires_fit = False
+        return tags
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Parts:
+    """What turns trees into vectors."""
+
+    encoder: TextEncoder
+    vocab: Vocab
+    relations: RelationVocab
+    edges: BaseTransform
+
+    def encode(self, trees: list[Sentence]) -> Tensor:
+        """Their vectors, on the CPU; the encoder is left in the mode that it is in."""
+        examples = [to_data([tree], vocab=self.vocab, relations=self.relations) for tree in trees]
+        device = next(self.encoder.parameters()).device
+        training = self.encoder.training
+        self.encoder.eval()
+        try:
+            with torch.inference_mode():
+                batch = self.edges(Batch.from_data_list(examples).to(device))
+                return self.encoder.readout(batch, self.encoder(batch)).float().cpu()
+        finally:
+            self.encoder.train(training)
+
+
+def _batches(trees: dict[int, Sentence], batch_size: int) -> list[list[int]]:
+    """Numbers of trees of like length, the longest first: where memory runs out, it does so at once."""
+    batches: list[list[int]] = []
+    pairs = 0
+    for number in sorted(trees, key=lambda number: -len(trees[number])):
+        own = (len(trees[number]) + 1) ** 2
+        if not batches or len(batches[-1]) == batch_size or pairs + own > _BATCH_PAIRS:
+            batches.append([])
+            pairs = 0
+        batches[-1].append(number)
+        pairs += own
+    return batches
+
+
+def _check_texts(texts: Any) -> list[str]:
+    # NumPy arrays and pandas Series have dimensions, and are no Sequence.
+    one_dimension = getattr(texts, "ndim", None) == 1 or isinstance(texts, Sequence)
+    if isinstance(texts, (str, bytes)) or not one_dimension:
+        raise TypeError(f"'texts' must be a list or one-dimensional array of strings (got {_shown(texts)})")
+    values = texts.tolist() if hasattr(texts, "tolist") else list(texts)
+    for number, text in enumerate(values):
+        if not isinstance(text, str):
+            raise TypeError(f"'texts[{number}]' must be a string (got {_shown(text)})")
+    return values
+
+
+def _shown(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from graphdep.metrics import ACCURACY
+from graphdep.metrics import compare as reference
+from graphdep.training.predictions import write_predictions
+
+TARGET = np.arange(40) % 3
+GOOD = np.where(np.arange(40) < 36, TARGET, 0)
+BAD = np.where(np.arange(40) < 20, TARGET, 0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Writes a run's folder."""
+
+    def write(name, prediction, target=TARGET, task="sick-e", model="dt"):
+        write_predictions(tmp_path / name / "predictions.csv", target, prediction)
+        result = json.dumps({"task": task, "model": model})
+        (tmp_path / name / "result.json").write_text(result, encoding="utf-8")
+
+    return write
+
+
+def test_json_is_one_object(run, folder):
+    folder("good", GOOD)
+    folder("bad", BAD, model="transformer")
+    done = run("compare", "good", "bad", "--samples", 500, "--seed", 3, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.count("\n") == 1
+    summary = json.loads(done.stdout)
+    expected = reference(ACCURACY, TARGET, GOOD, BAD, samples=500, seed=3)
+    row = summary["metrics"]["accuracy"]
+    assert (row["score_a"], row["score_b"]) == (expected.score_a, expected.score_b)
+    assert row["interval"] == list(expected.interval)
+    assert (row["p_bootstrap"], row["p_randomisation"]) == (expected.p_bootstrap, expected.p_randomisation)
+    assert summary["a"] == {"models": ["dt"], "runs": ["good/predictions.csv"]}
+    assert (summary["task"], summary["n"], summary["samples"], summary["seed"]) == ("sick-e", 40, 500, 3)
+
+
+def test_table_says_what_p_means(run, folder):
+    folder("good", GOOD)
+    folder("bad", BAD)
+    done = run("compare", "good", "bad", "--samples", 100)
+    assert done.exit_code == 0, done.stderr
+    for text in ("accuracy", "p (bootstrap)", "p (randomisation)", "95% interval", "p is the chance of"):
+        assert text in done.stdout
+    assert "the spread over seeds is not in it, unless several runs of each are given" in done.stdout
+
+
+def test_patterns_and_lists_are_several_runs(run, folder):
+    for seed in range(3):
+        folder(f"dt_seed{seed}", np.roll(GOOD, seed))
+        folder(f"lr_seed{seed}", np.roll(BAD, seed))
+    done = run(
+        "compare", "dt_seed*", "lr_seed0,lr_seed1, lr_seed2/predictions.csv", "--samples", 50, "--json"
+    )
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    scores = [ACCURACY(np.roll(GOOD, seed), TARGET) for seed in range(3)]
+    assert summary["metrics"]["accuracy"]["score_a"] == pytest.approx(np.mean(scores))
+    assert [len(summary[side]["runs"]) for side in "ab"] == [3, 3]
+    done = run("compare", "dt_seed*", "lr_seed0", "--samples", 50)
+    assert "mean of 3 runs" in done.stdout
+    assert "No randomisation test" in done.stdout
+
+
+def test_bare_files_need_the_task(run, tmp_path):
+    grades = TARGET + 1.5
+    write_predictions(tmp_path / "a.csv", grades, grades + 0.1)
+    write_predictions(tmp_path / "b.csv", grades, np.roll(grades, 1))
+    done = run("compare", "a.csv", "b.csv")
+    assert done.exit_code == 2
+    assert "a.csv: no result.json beside it; name the task with --task" in done.stderr
+    arguments = ["compare", "a.csv", "b.csv", "--task", "sick-r", "--samples", 50, "--json"]
+    assert set(json.loads(run(*arguments).stdout)["metrics"]) == {"mse", "pearson", "spearman"}
+    assert list(json.loads(run(*arguments, "--metric", "mse").stdout)["metrics"]) == ["mse"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["good", "nowhere"], "no folder or file 'nowhere'"),
+        (["good", "dt_seed*"], "nothing matches 'dt_seed*'"),
+        (["good", ","], "no folder or file ''"),
+        (["good", "empty"], "empty: no predictions.csv; the run is not finished or is from an older version"),
+        (["good", "good/predictions.csv"], "good/predictions.csv is given twice"),
+        (["good", "bad,./bad"], "bad/predictions.csv is given twice"),
+        (["good", "other"], "example 2 has the target 9, but in good/predictions.csv it is 2"),
+        (["good", "short"], "short/predictions.csv has 3 examples, but good/predictions.csv has 40"),
+        (["good", "graded"], "different tasks: 'sick-e' (good/predictions.csv) and 'sick-r' (graded/"),
+        (["good", "bad", "--task", "sick-r"], "different tasks: 'sick-r' (--task) and 'sick-e'"),
+        (["good", "bad", "--metric", "mse"], "no metric 'mse' of sick-e; choose one of accuracy"),
+        (["good", "damaged"], "damaged/result.json: damaged, or not the result of a run"),
+    ],
+)
+def test_errors(run, folder, tmp_path, arguments, message):
+    folder("good", GOOD)
+    folder("bad", BAD)
+    folder("other", GOOD, target=np.where(np.arange(40) == 2, 9, TARGET))
+    folder("short", GOOD[:3], target=TARGET[:3])
+    folder("graded", GOOD, task="sick-r")
+    folder("damaged", GOOD)
+    (tmp_path / "damaged" / "result.json").write_text("{", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    done = run("compare", *arguments)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert message in done.stderr

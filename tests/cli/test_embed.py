@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from graphdep import SentenceEncoder
+from graphdep.cli import app
+
+TEXTS = ["ann saw bob", "", "bob saw ann", "  ", "ann saw bob"]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(corpus, tmp_path_factory):
+    """A trained model; the parser that it remembers looks the trees up in a file."""
+    from graphdep.training import TrainConfig, train
+
+    settings = {
+        "root": corpus[1],
+        "parser": corpus[3],
+        "hidden_channels": 8,
+        "ff_channels": 8,
+        "num_layers": 1,
+    }
+    settings |= {"heads": 2, "relation_dim": 4, "head_channels": 4, "max_epochs": 1, "accelerator": "cpu"}
+    return train(TrainConfig.of("dt", **settings), tmp_path_factory.mktemp("run"))["checkpoint"]
+
+
+@pytest.fixture(scope="module")
+def expected(checkpoint):
+    return SentenceEncoder(checkpoint).encode(TEXTS).numpy()
+
+
+def read(path):
+    if path.suffix == ".npy":
+        return np.load(path, allow_pickle=False)
+    return np.loadtxt(path, delimiter="," if path.suffix == ".csv" else "\t", dtype=np.float32)
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "vectors.csv", "new/vectors.TSV"])
+def test_line_i_is_row_i(run, checkpoint, expected, tmp_path, name):
+    (tmp_path / "texts.txt").write_bytes(b"\xef\xbb\xbf" + "\r\n".join([*TEXTS, ""]).encode())
+    done = run("embed", "--checkpoint", checkpoint, "--input", "texts.txt", "--output", name)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == ""
+    vectors = read(tmp_path / name)
+    assert vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors, expected)
+    assert f"5 texts, 8 numbers each, 0 texts with a chain tree -> {name}" in done.stderr
+
+
+def test_the_last_line_may_lack_its_break_and_may_be_empty(run, checkpoint, tmp_path):
+    for content, rows in (("ann saw bob", 1), ("ann saw bob\n", 1), ("ann saw bob\n\n", 2), ("\n", 1)):
+        (tmp_path / "texts.txt").write_text(content)
+        done = run("embed", "--checkpoint", checkpoint, "--input", "texts.txt", "--json")
+        assert json.loads(done.stdout)["shape"] == [rows, 8]
+
+
+def test_stdin_to_stdout(run, checkpoint, expected):
+    arguments = ["embed", "--checkpoint", checkpoint, "--input", "-", "--batch-size", "1"]
+    done = CliRunner().invoke(app, arguments, input="\n".join(TEXTS).encode())
+    assert done.exit_code == 0, done.stderr
+    vectors = np.loadtxt(io.StringIO(done.stdout), delimiter=",", dtype=np.float32)
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+def test_one_text_as_json(run, checkpoint, expected):
+    done = run("embed", "--checkpoint", checkpoint, "ann saw bob", "--json")
+    assert done.exit_code == 0, done.stderr
+    result = json.loads(done.stdout)
+    np.testing.assert_allclose(result.pop("vectors"), expected[:1], atol=1e-6)
+    assert result == {"checkpoint": checkpoint, "shape": [1, 8], "parser_failures": 0, "output": None}
+
+
+def test_json_beside_a_file(run, checkpoint, tmp_path):
+    done = run("embed", "--checkpoint", checkpoint, "ann saw bob", "--output", "vectors.npy", "--json")
+    result = json.loads(done.stdout)
+    assert result["output"] == "vectors.npy"
+    assert "vectors" not in result
+    assert np.load(tmp_path / "vectors.npy").shape == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give either a TEXT or --input FILE"),
+        (["a text", "--input", "empty.txt"], "give either a TEXT or --input FILE"),
+        (["--input", "missing.txt"], "missing.txt: No such file"),
+        (["--input", "empty.txt"], "empty.txt: no line, and so no text"),
+        (["--input", "latin.txt"], "latin.txt: not UTF-8 at byte 3"),
+        (["ann", "--output", "vectors.pkl"], "'output' must end in .npy, .csv or .tsv (got 'vectors.pkl')"),
+        (["ann", "--parser", "none"], "unknown parser 'none'"),
+        (["ann", "--checkpoint", "none.ckpt"], "no checkpoint at none.ckpt"),
+        (["ann", "--batch-size", "0"], "--batch-size"),
+        (["no such tree", "--output", "vectors.npy"], "has the text 'no such tree'"),
+    ],
+)
+def test_errors(run, checkpoint, tmp_path, arguments, message):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    done = run("embed", "--checkpoint", checkpoint, *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not (tmp_path / "vectors.npy").exists()
+
+
+def test_help(run):
+    done = run("embed", "--help")
+    for text in ("TEXT", "--checkpoint", "--input", "--output", "--batch-size", "an empty line counts"):
+        assert text in done.stdout
+    assert "embed" in run("--help").stdout

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from torch_geometric.data import Batch
+
+import graphdep
+from graphdep import Sentence, SentenceEncoder, Vocab, sentence_encoder, to_data
+from graphdep.parsing import Parser
+from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.training import TrainConfig, load_task, train
+from graphdep.transforms import resolve
+
+TEXTS = ["ann saw bob", "dan saw eve . bob saw ann .", "Rain", "ann", "bob saw ann"]
+ODD = ["", " \n\t", "Rain", "我 喜欢 茶", "😀", "word " * 2000, "\u200b", "\x00 \ud800"]
+
+
+class Stub(Parser):
+    """A sentence for every full stop, a flat tree; long sentences fail. Counts its calls."""
+
+    def __init__(self, max_words: int = 200) -> None:
+        super().__init__()
+        self.max_words, self.seen = max_words, []
+
+    @property
+    def fingerprint(self) -> str:
+        return f"stub/{self.max_words}"
+
+    def parse_texts(self, texts):
+        self.seen += texts
+        return [self._parse(text) for text in texts]
+
+    def parse_sentences(self, sentences):
+        raise NotImplementedError
+
+    def _parse(self, text):
+        parts = [part.split() for part in text.split(".") if part.split()]
+        if any(len(words) > self.max_words for words in parts):
+            return Parsed([chain_sentence(words, "too long") for words in parts], "too long")
+        trees = [Sentence(w, [0] + [1] * (len(w) - 1), ["root"] + ["strange"] * (len(w) - 1)) for w in parts]
+        return Parsed(trees)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("run")
+    sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 2, "heads": 2, "relation_dim": 4}
+    settings = {**sizes, "max_epochs": 1, "accelerator": "cpu", **write_tiny_sick(folder / "corpus")}
+    return train(TrainConfig.of("dt", **settings), folder)["checkpoint"]
+
+
+@pytest.fixture
+def encoder(checkpoint) -> SentenceEncoder:
+    return SentenceEncoder(checkpoint, parser=Stub(), device="cpu")
+
+
+def test_equals_the_states_of_each_text_alone(encoder, checkpoint):
+    task, state = load_task(checkpoint)
+    trees = Stub().parse(TEXTS)
+    joined = Sentence(
+        ["dan", "saw", "eve", "bob", "saw", "ann"],
+        [0, 1, 1, 1, 4, 4],
+        ["root", "strange", "strange", "parataxis", "strange", "strange"],
+    )
+    trees[1] = [joined]
+    expected = []
+    for (tree,) in trees:
+        data = to_data([tree], vocab=state.vocab, relations=state.relations)
+        batch = task.edges(Batch.from_data_list([data]))
+        with torch.no_grad():
+            expected.append(task.model.encoder(batch)[0])  # ROOT is the first node
+    vectors = encoder.encode(TEXTS)
+    assert (vectors.dtype, vectors.device.type) == (torch.float32, "cpu")
+    assert not vectors.is_inference()
+    torch.testing.assert_close(vectors, torch.stack(expected), atol=1e-5, rtol=0)
+    assert not torch.allclose(vectors[0], vectors[4], atol=1e-3)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+@pytest.mark.parametrize("pairs", [1, 100, 2**22])
+def test_company_changes_nothing(encoder, monkeypatch, batch_size, pairs):
+    monkeypatch.setattr(sentence_encoder, "_BATCH_PAIRS", pairs)
+    alone = torch.cat([encoder.encode([text]) for text in [*TEXTS, ""]])
+    encoder.set_params(batch_size=batch_size)
+    torch.testing.assert_close(encoder.encode([*TEXTS, ""]), alone, atol=1e-5, rtol=0)
+
+
+def test_batches_hold_texts_of_like_length_and_are_bounded(monkeypatch):
+    monkeypatch.setattr(sentence_encoder, "_BATCH_PAIRS", 60)
+    trees = {i: Sentence.chain(["w"] * n) for i, n in enumerate([1, 9, 4, 2, 1, 1, 1])}
+    assert sentence_encoder._batches(trees, 3) == [[1], [2, 3, 0], [4, 5, 6]]
+    assert sentence_encoder._batches({}, 3) == []
+
+
+def test_equal_texts_are_parsed_and_encoded_once(encoder, monkeypatch):
+    sizes = []
+    original = sentence_encoder._Parts.encode
+    spy = lambda parts, trees: sizes.append(len(trees)) or original(parts, trees)  # noqa: E731
+    monkeypatch.setattr(sentence_encoder._Parts, "encode", spy)
+    vectors = encoder.encode(["ann saw bob", "ann", "ann saw bob"])
+    assert (encoder.parser.seen, sizes) == (["ann saw bob", "ann"], [2])
+    assert torch.equal(vectors[0], vectors[2])
+    assert not torch.equal(vectors[0], vectors[1])
+
+
+def test_no_text_is_refused(encoder, caplog):
+    with caplog.at_level(logging.WARNING, "graphdep"):
+        vectors = encoder.encode(ODD)
+    assert vectors.shape == (len(ODD), 8)
+    assert vectors.isfinite().all()
+    assert not vectors[:2].any()
+    assert vectors[2:].any(dim=1).all()
+    assert encoder.parser_failures == 1
+    assert "1 of 8 texts got a chain tree" in caplog.text
+    assert encoder.encode(["", ""]).tolist() == [[0.0] * 8] * 2
+    assert encoder.parser_failures == 0
+    assert encoder.encode([]).shape == (0, 8)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [tuple(TEXTS), np.array(TEXTS), np.array(TEXTS, dtype=object), pd.Series(TEXTS, index=range(9, 4, -1))],
+)
+def test_kinds_of_sequences(encoder, texts):
+    assert np.array_equal(encoder.transform(texts), encoder.transform(TEXTS))
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("one text", r"'texts' must be a list .*\(got str 'one text'\)"),
+        (b"bytes", "got bytes b'bytes'"),
+        ({"a set"}, "got set {'a set'}"),
+        (None, "got NoneType None"),
+        (np.array([["a"], ["b"]]), "got ndarray"),
+        (pd.DataFrame({"text": ["a"]}), "got DataFrame"),
+        (["a", 3], r"'texts\[1\]' must be a string \(got int 3\)"),
+        (["a", b"b"], r"'texts\[1\]' must be a string \(got bytes b'b'\)"),
+        (["a", "b", ["c"]], r"'texts\[2\]' must be a string \(got list \['c'\]\)"),
+        (pd.Series(["a", None]), r"'texts\[1\]' must be a string \(got "),
+        (np.array([1.5]), r"'texts\[0\]' must be a string \(got float 1.5\)"),
+    ],
+)
+def test_what_is_no_list_of_texts(encoder, texts, message):
+    for method in (encoder.encode, encoder.fit, encoder.transform):
+        with pytest.raises(TypeError, match=message):
+            method(texts)
+
+
+def test_wrong_settings(checkpoint, tmp_path):
+    with pytest.raises(ValueError, match=r"'batch_size' must be at least 1 \(got 0\)"):
+        SentenceEncoder(checkpoint, batch_size=0).encode(["a"])
+    with pytest.raises(FileNotFoundError, match="no checkpoint at"):
+        SentenceEncoder(tmp_path / "none.ckpt").encode(["a"])
+    with pytest.raises(ValueError, match="unknown parser 'none'"):
+        SentenceEncoder(checkpoint, parser="none").encode(["a"])
+
+
+def test_arguments_are_kept_as_given_and_nothing_is_loaded_before_it_is_needed():
+    options = {
+        "parser": "stanza:xx",
+        "batch_size": -1,
+        "device": "cpu",
+        "progress": True,
+        "cache": "c.sqlite",
+    }
+    encoder = SentenceEncoder("missing.ckpt", **options)
+    assert encoder.get_params() == {"checkpoint": "missing.ckpt", **options}
+    assert clone(encoder).get_params() == encoder.get_params()
+    assert encoder.fit(["a"]) is encoder
+
+
+def test_the_parser_of_the_checkpoint_is_the_default(checkpoint):
+    assert SentenceEncoder(checkpoint).encode(["ann saw bob"]).any()
+    with pytest.raises(ValueError, match="has the text 'not in the file'"):
+        SentenceEncoder(checkpoint).encode(["not in the file"])
+
+
+def test_new_parameters_load_anew(encoder, checkpoint, tmp_path):
+    before = encoder.encode(["ann saw bob"])
+    task, _ = load_task(checkpoint)
+    content = torch.load(checkpoint, weights_only=True)
+    task.model.reset_parameters()
+    torch.save({**content, "state_dict": task.state_dict()}, tmp_path / "other.ckpt")
+    encoder.set_params(checkpoint=tmp_path / "other.ckpt")
+    assert not torch.allclose(encoder.encode(["ann saw bob"]), before)
+
+
+@pytest.mark.parametrize("copied", [clone, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_copies_do_not_hold_the_model_and_give_the_same(encoder, copied):
+    expected = encoder.encode(TEXTS)
+    other = copied(encoder)
+    assert encoder._loaded is not None
+    assert other._loaded is None
+    assert torch.equal(other.encode(TEXTS), expected)
+
+
+def test_in_a_pipeline(encoder):
+    texts = [
+        f"{name} saw {other}" for name in ("ann", "bob") for other in ("cid", "dan", "eve", "ann", "bob")
+    ] * 2
+    labels = [text.startswith("ann") for text in texts]
+    pipeline = Pipeline([("encode", encoder), ("classify", LogisticRegression(C=1e4))])
+    scores = cross_val_score(pipeline, texts, labels, cv=2)
+    assert scores.shape == (2,)
+    assert pipeline.fit(texts, labels).score(texts, labels) == 1
+    assert make_pipeline(encoder).transform(texts).shape == (20, 8)  # fitted or not
+    assert pipeline[:-1].get_feature_names_out()[-1] == "sentenceencoder7"
+
+
+def test_output_as_a_data_frame(encoder):
+    series = pd.Series(TEXTS, index=list("abcde"))
+    frame = encoder.set_output(transform="pandas").fit_transform(series)
+    assert list(frame.index) == list("abcde")
+    assert frame.columns[0] == "sentenceencoder0"
+    assert np.array_equal(frame.to_numpy(), encoder.encode(TEXTS).numpy())
+
+
+def test_parses_are_kept_in_a_file(checkpoint, tmp_path):
+    first, second = Stub(), Stub()
+    for parser in (first, second):
+        SentenceEncoder(checkpoint, parser=parser, cache=tmp_path / "parses.sqlite").encode(TEXTS)
+    assert (len(first.seen), second.seen) == (len(TEXTS), [])
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_progress_goes_to_stderr_when_asked(checkpoint, capfd, progress):
+    encoder = SentenceEncoder(checkpoint, parser=Stub(), progress=progress)
+    encoder.encode(TEXTS)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert ("encoding" in err) == progress
+
+
+def test_a_model_in_memory(checkpoint, encoder):
+    task, state = load_task(checkpoint)
+    task.model.train()
+    for model in (task.model, task.model.encoder):
+        made = SentenceEncoder.from_model(
+            model, state.vocab, state.relations, task.edges, parser=Stub(), batch_size=3
+        )
+        expected = encoder.encode(TEXTS)
+        torch.testing.assert_close(made.encode(TEXTS), expected, atol=1e-5, rtol=0)
+        assert model.training
+        torch.testing.assert_close(clone(made).encode(TEXTS), expected, atol=1e-5, rtol=0)
+    with torch.no_grad():
+        for parameter in task.model.parameters():
+            parameter.mul_(1.5)
+    assert not torch.allclose(made.encode(TEXTS), expected)  # it is the model, not a copy
+
+
+@pytest.mark.parametrize("edges", ["transformer", "transformer-utterance", "dra", "sia"])
+def test_any_edges(edges):
+    from graphdep.nn.models import DependencyTransformer
+
+    model = DependencyTransformer(
+        6, 3, hidden_channels=8, num_layers=1, heads=2, ff_channels=8, relation_attention=False
+    )
+    encoder = SentenceEncoder.from_model(
+        model, Vocab(["ann"]), graphdep.RelationVocab(), resolve(edges), parser=Stub()
+    )
+    alone = torch.cat([encoder.encode([text]) for text in TEXTS])
+    torch.testing.assert_close(encoder.encode(TEXTS), alone, atol=1e-5, rtol=0)
+
+
+def test_the_package_is_imported_without_scikit_learn():
+    code = (
+        "import sys, graphdep; assert 'sklearn' not in sys.modules; graphdep.SentenceEncoder; import sklearn"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="module 'graphdep' has no attribute 'Nothing'"):
+        _ = graphdep.Nothing
