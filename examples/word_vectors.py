@@ -4,9 +4,9 @@
     python examples/word_vectors.py vectors.txt
     graphdep train --task sick-e --model dt --raw-from DIR --set vectors=vectors.txt
 
-Takes the input table of all-MiniLM-L6-v2 (23,695 whole lower-case words and signs, 384 dimensions, Apache 2.0)
-without the network above it, and writes it in GloVe's text format. One factor for all vectors gives them the root
-mean square of GloVe's. That model was trained on sentence pairs, captions of Flickr30k and NLI among them.
+Takes the input table of all-MiniLM-L6-v2 (23,695 whole lower-case words and signs, 384 dimensions, Apache
+2.0) without the network above it, and writes it in GloVe's text format. One factor for all vectors gives them
+the root mean square of GloVe's. That model was trained on sentence pairs, among them Flickr30k and NLI.
 """
 
 import argparse
