@@ -27,6 +27,12 @@ def ablate(
     seeds: Annotated[
         int, typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed.")
     ] = 3,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="The model that the others are tested against. [default: transformer]"
+        ),
+    ] = None,
     edges: o.Edges = None,
     root: o.Root = None,
     raw_from: o.RawFrom = None,
@@ -67,7 +73,13 @@ def ablate(
     from graphdep.training.ablation import ablate as run
 
     summary = run(
-        task, names, range(first, first + seeds), folder, settings=shared, command=command_line(ctx)
+        task,
+        names,
+        range(first, first + seeds),
+        folder,
+        settings=shared,
+        reference=reference,
+        command=command_line(ctx),
     )
     paths = report(summary, folder, Console(stderr=json))
     if json:

@@ -174,13 +174,16 @@ def _describe(side: list[Run]) -> dict[str, Any]:
 
 def _print(summary: dict[str, Any]) -> None:
     table = Table(
-        *("metric", "A", "B", "A - B", "95% interval", "p (bootstrap)", "p (randomisation)"),
+        *("metric", "A", "B", "A - B", "95% interval", "p (bootstrap)", "p (randomisation)", "p (seeds)"),
         title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
     )
     for name, row in summary["metrics"].items():
         low, high = row["interval"]
         scores = (f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", f"{row['difference']:+.4f}")
-        ps = ("-" if p is None else f"{p:.3g}" for p in (row["p_bootstrap"], row["p_randomisation"]))
+        ps = (
+            "-" if p is None else f"{p:.3g}"
+            for p in (row["p_bootstrap"], row["p_randomisation"], row["p_seeds"])
+        )
         table.add_row(name, *scores, f"{low:+.4f} to {high:+.4f}", *ps)
     console = Console()
     console.print(table)
@@ -197,7 +200,7 @@ def _notes(summary: dict[str, Any]) -> list[str]:
     if max(counts) == 1:
         seeds = "the spread over seeds is not in it, unless several runs of each are given"
     else:
-        seeds = "the spread over seeds is in it only as far as the scores are means over several runs"
+        seeds = "p (seeds) is the chance by the choice of the seeds alone (Welch's t-test over the runs)"
     lines.append(
         "p is the chance of a difference at least this large, by the choice of the test examples alone, if A "
         f"and B were equally good; {seeds}."

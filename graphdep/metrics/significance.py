@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from graphdep.metrics.metric import Metric
 
@@ -24,6 +25,7 @@ class Comparison:
         interval: 95% percentile interval of the difference, by the bootstrap.
         p_bootstrap: Two-sided p of the paired bootstrap.
         p_randomisation: Two-sided p of approximate randomisation; :obj:`None` if one system has more runs.
+        p_seeds: Two-sided p of Welch's t-test over the scores of the runs; :obj:`None` if a system has one.
         samples: Resamples of each test.
         n: Examples.
     """
@@ -35,6 +37,7 @@ class Comparison:
     interval: tuple[float, float]
     p_bootstrap: float
     p_randomisation: float | None
+    p_seeds: float | None
     samples: int
     n: int
 
@@ -65,8 +68,9 @@ def compare(
 
     With several runs of a system its score is the mean over them. A resample has the same examples for all
     runs, and the predictions of an example are swapped in all runs together, run :math:`r` of the one with
-    run :math:`r` of the other. The runs themselves are not resampled: p is about these runs, and says
-    nothing about what other seeds would give.
+    run :math:`r` of the other. The runs themselves are not resampled: these p are about these runs, and say
+    nothing about what other seeds would give; two seeds of one model often differ by them. That question is
+    Welch's t-test over the scores of the runs, which in turn takes the test examples as given.
 
     Args:
         metric: The metric. One without :obj:`weighted` is computed resample by resample: use fewer samples.
@@ -86,7 +90,8 @@ def compare(
     runs_a, runs_b = _runs("a", a, target), _runs("b", b, target)
     if samples < 1:
         raise ValueError(f"'samples' must be at least 1 (got {samples})")
-    score_a, score_b = (float(np.mean([metric(run, target) for run in runs])) for runs in (runs_a, runs_b))
+    scores = [[metric(run, target) for run in runs] for runs in (runs_a, runs_b)]
+    score_a, score_b = (float(np.mean(values)) for values in scores)
     difference = score_a - score_b
     # Sums in another order round differently; such differences are ties.
     slack = 1e-10 * max(abs(score_a), abs(score_b))
@@ -106,6 +111,7 @@ def compare(
         interval=(float(low), float(high)),
         p_bootstrap=min(1.0, 2 * _share(tail, samples)),
         p_randomisation=p_randomisation,
+        p_seeds=_welch(*scores),
         samples=samples,
         n=target.size,
     )
@@ -122,6 +128,18 @@ def _runs(name: str, predictions: np.ndarray, target: np.ndarray) -> np.ndarray:
     if not (np.isfinite(predictions).all() and np.isfinite(target).all()):
         raise ValueError(f"'{name}' or 'target' has a value that is not finite")
     return np.atleast_2d(predictions)
+
+
+def _welch(a: list[float], b: list[float]) -> float | None:
+    if min(len(a), len(b)) < 2:
+        return None
+    if len({*a, *b}) == 1:
+        return 1.0
+    if np.ptp(a) == np.ptp(b) == 0:  # each without any spread, and not the same
+        return 0.0
+    # From the moments: given the values, SciPy warns where one side has no spread.
+    moments = (value for side in (a, b) for value in (np.mean(side), np.std(side, ddof=1), len(side)))
+    return float(stats.ttest_ind_from_stats(*moments, equal_var=False).pvalue)
 
 
 def _share(count: int | np.integer, samples: int) -> float:

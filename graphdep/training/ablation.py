@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,17 @@ DEFINING = (
     "position_embedding",
 )
 
+# What the paper's figures were made with; with other values they are left out.
+PUBLISHED_WITH = {
+    "hidden_channels",
+    "num_layers",
+    "heads",
+    "relation_dim",
+    "ff_channels",
+    "dropout",
+    *DEFINING,
+}
+PUBLISHED_WITH |= {"dropout", "optimizer", "lr", "weight_decay", "batch_size", "norm_first"}
 # Resamples of the test between two rows; `graphdep compare` takes more.
 SAMPLES = 2000
 
@@ -72,26 +83,26 @@ class Row:
         for key in ("parameters", "epochs", "seconds_per_epoch"):
             values = [result[key] for result in self.results]
             summary[key] = statistics.fmean(values) if values else None
+        summary["capped"] = sum(r["epochs"] == r["config"]["max_epochs"] for r in self.results)
         summary["checkpoints"] = [result["checkpoint"] for result in self.results]
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
         return summary
 
     def against(self, reference: Row, metric: Metric) -> dict[str, Any] | None:
-        """Whether the difference to another row may be chance, over the test examples; :obj:`None` where the
-        two do not have the same seeds.
+        """Whether the difference to another row may be chance, by the seeds that both have; :obj:`None`
+        where there are none.
         """
-        seeds = [[result["seed"] for result in row.results] for row in (self, reference)]
-        if not self.results or seeds[0] != seeds[1] or self is reference:
+        seeds = {result["seed"] for result in self.results} & {r["seed"] for r in reference.results}
+        if not seeds or self is reference:
             return None
-        target, mine = self._predictions()
-        found = compare(metric, target, mine, reference._predictions()[1], samples=SAMPLES)
+        target, mine = self._predictions(seeds)
+        found = compare(metric, target, mine, reference._predictions(seeds)[1], samples=SAMPLES)
         return {"row": reference.model, **dataclasses.asdict(found), "interval": list(found.interval)}
 
-    def _predictions(self) -> tuple[np.ndarray, np.ndarray]:
+    def _predictions(self, seeds: Container[int]) -> tuple[np.ndarray, np.ndarray]:
         """Targets ``[N]`` and predictions ``[runs, N]`` of the test split."""
-        read = [
-            read_predictions(Path(result["checkpoint"]).with_name(PREDICTIONS)) for result in self.results
-        ]
+        runs = [result for result in self.results if result["seed"] in seeds]
+        read = [read_predictions(Path(run["checkpoint"]).with_name(PREDICTIONS)) for run in runs]
         return read[0][0], np.stack([prediction for _, prediction in read])
 
 
@@ -108,6 +119,7 @@ def ablate(
     folder: Path,
     *,
     settings: Mapping[str, Any] | None = None,
+    reference: str | None = None,
     command: str = "",
     console: Console | None = None,
 ) -> dict[str, Any]:
@@ -121,6 +133,8 @@ def ablate(
         seeds: Seeds.
         folder: Every run gets a folder below it, named by everything that decides its result.
         settings: Settings of all runs over the models' own. (default: none)
+        reference: The model that the others are tested against. (default: ``"transformer"`` if it is there,
+            else the first)
         command: The command that makes this, for the report. (default: none)
         console: Where progress goes. (default: stderr)
 
@@ -132,6 +146,9 @@ def ablate(
     """
     _check("models", models)
     _check("seeds", seeds)
+    reference = reference or ("transformer" if "transformer" in models else models[0])
+    if reference not in models:
+        raise ValueError(f"'reference' must be one of the models {', '.join(models)} (got {reference!r})")
     goal = resolve_task(task).goal
     configs = {
         m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models
@@ -156,15 +173,15 @@ def ablate(
     changed = {key: value for key, value in (settings or {}).items() if key in DEFINING}
     data = splits.describe()
     published = PAPER.get(task)
-    if published is not None and (changed or data["examples"] != published.examples):
+    other = (settings or {}).keys() & PUBLISHED_WITH
+    if published is not None and (other or data["examples"] != published.examples):
         published = None  # the paper's figures are of other models or other data
-    reference = rows.get("transformer", rows[models[0]])
     return {
         "task": task,
         "title": resolve_task(task).title,
         "command": command,
         "rows": [
-            row.summary(changed) | {"against": row.against(reference, goal.metrics[0])}
+            row.summary(changed) | {"against": row.against(rows[reference], goal.metrics[0])}
             for row in rows.values()
         ],
         "floor": finished[0]["floor"] if finished else {},
@@ -176,6 +193,7 @@ def ablate(
             "metric": published.metric,
             "rows": dict(published.rows),
             "others": dict(published.others),
+            "note": published.note,
         },
         "data": {"digest": splits.digest(), **data},
         "settings": dict(settings or {}),

@@ -70,7 +70,7 @@ def build_model(
     task = resolve_task(config.task)
     encoder = build_encoder(config, num_words, num_relations, vectors)
     if task.sentences == 1:
-        head: nn.Module = M.ClassificationHead(encoder.hidden_channels, task.num_classes)
+        head: nn.Module = M.ClassificationHead(encoder.hidden_channels, task.num_classes, config.dropout)
         return M.SentenceModel(encoder, head)
     head = M.RelatednessHead(encoder.hidden_channels, task.num_classes, config.head_channels)
     return M.SentencePairModel(encoder, head)

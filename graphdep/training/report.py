@@ -43,7 +43,18 @@ def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
 def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
     columns = _COLUMNS.get(summary["task"]) or tuple(summary["floor"])
-    header = ["model", columns[0], "p", "paper", *columns[1:], "runs", "parameters", "epochs", "s/epoch"]
+    header = [
+        "model",
+        columns[0],
+        "p examples",
+        "p seeds",
+        "paper",
+        *columns[1:],
+        "runs",
+        "parameters",
+        "epochs",
+        "s/epoch",
+    ]
     rows: Cells = [["(no skill)", *_floor(summary, columns), "", "", "", ""]]
     for row in summary["rows"]:
         scores = [_score(row, name) for name in columns]
@@ -52,7 +63,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         if row["n"]:
             numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
         paper = _paper(summary, row["model"])
-        rows.append([row["label"], scores[0], _p(row), paper, *scores[1:], runs, *numbers])
+        rows.append([row["label"], scores[0], *_p(row), paper, *scores[1:], runs, *numbers])
     return header, rows
 
 
@@ -83,9 +94,15 @@ def notes(summary: dict[str, Any]) -> list[str]:
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
         lines.append(
-            "- p: approximate randomisation over the {n} test examples against the row {row} ({metric}, "
-            "{samples} samples); it speaks of these runs, the ± of other seeds".format(**against[0])
+            "- p against the row {row} ({metric}). Examples: approximate randomisation over the {n} test "
+            "examples ({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
+            "about these examples alone. {tests} rows are tested, without correction".format(
+                **against[0], tests=len(against)
+            )
         )
+    capped = sum(row["capped"] for row in summary["rows"])
+    if capped:
+        lines.append(f"- {capped} of {sum(row['n'] for row in summary['rows'])} runs reached the last epoch")
     data, sizes = summary["data"], summary["data"]["examples"]
     counted = ", ".join(f"{size} {split}" for split, size in sizes.items())
     chains = sum(data["chain_trees"].values())
@@ -93,14 +110,15 @@ def notes(summary: dict[str, Any]) -> list[str]:
         f"- data: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, "
         f"{chains} chain trees"
     )
+    unknown = ", ".join(f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share)
+    lines += [f"- words that training has not seen, all one [UNK]: {unknown}"] if unknown else []
     if summary["paper"] is not None:
         others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
         lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")
+        lines += [f"- beside the paper: {summary['paper']['note']}"] if summary["paper"]["note"] else []
     counts = [row["parameters"] for row in summary["rows"] if row["n"]]
     if counts and max(counts) > 1.05 * min(counts):
-        lines.append(
-            f"- parameters differ by {max(counts) / min(counts) - 1:.0%}: the relation parts are extra"
-        )
+        lines.append(f"- parameters: {min(counts):,.0f} to {max(counts):,.0f}")
     for row in summary["rows"]:
         lines += [f"- FAILED {row['model']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
@@ -129,12 +147,13 @@ def _score(row: dict[str, Any], name: str) -> str:
 
 def _floor(summary: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
     cells = [f"{summary['floor'][name]:.4f}" if name in summary["floor"] else "-" for name in columns]
-    return [cells[0], "", "", *cells[1:]]
+    return [cells[0], "", "", "", *cells[1:]]
 
 
-def _p(row: dict[str, Any]) -> str:
-    p = None if row["against"] is None else row["against"]["p_randomisation"]
-    return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+def _p(row: dict[str, Any]) -> list[str]:
+    found = row["against"] or {}
+    both = (found.get("p_randomisation"), found.get("p_seeds"))
+    return ["" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001" for p in both]
 
 
 def _paper_column(summary: dict[str, Any]) -> str | None:

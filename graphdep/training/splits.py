@@ -12,6 +12,7 @@ from torch.utils.data import Sampler
 from torch_geometric.data import InMemoryDataset
 from torch_geometric.loader import DataLoader
 
+from graphdep.data import NodeType
 from graphdep.tasks import resolve_task
 from graphdep.tasks.sentence_task import epoch_seed
 from graphdep.training.train_config import TrainConfig
@@ -87,8 +88,18 @@ class Splits:
         """Sizes, and what the parser failed on."""
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
         chains = {split: getattr(dataset, "parser_failures", 0) for split, dataset in self.datasets.items()}
+        unknown = {
+            split: float((d._data.input_ids[d._data.node_type == NodeType.WORD] == 0).float().mean())
+            for split, d in self.datasets.items()
+        }
         parser = getattr(next(iter(self.datasets.values())), "parser_fingerprint", "")
-        return {"examples": sizes, "vocabulary": len(self.vocab), "parser": parser, "chain_trees": chains}
+        return {
+            "examples": sizes,
+            "vocabulary": len(self.vocab),
+            "parser": parser,
+            "chain_trees": chains,
+            "unknown_words": unknown,
+        }
 
 
 def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vocab | None = None) -> Splits:

@@ -12,9 +12,10 @@ from graphdep.training import ablation
 
 @pytest.fixture
 def published_data(monkeypatch):
-    """Takes whatever data there is for the paper's."""
+    """Takes whatever data and sizes there are for the paper's."""
+    monkeypatch.setattr(ablation, "PUBLISHED_WITH", {*ablation.DEFINING})
     for task, published in ablation.PAPER.items():
-        monkeypatch.setitem(ablation.PAPER, task, dataclasses.replace(published, pairs=mock.ANY))
+        monkeypatch.setitem(ablation.PAPER, task, dataclasses.replace(published, examples=mock.ANY))
 
 
 def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
@@ -45,6 +46,23 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
     assert "transformer" in done.stderr
 
 
+def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
+    models = ["--models", "dt,transformer,dt-chain", "--seeds", "2", *tiny]
+    rows = json.loads(run("ablate", *models, "--json").stdout)["rows"]
+    assert [row["against"] and row["against"]["row"] for row in rows] == ["transformer", None, "transformer"]
+    assert 0 < rows[0]["against"]["p_randomisation"] <= 1
+    assert 0 <= rows[0]["against"]["p_seeds"] <= 1
+    difference = rows[0]["metrics"]["test_accuracy"]["mean"] - rows[1]["metrics"]["test_accuracy"]["mean"]
+    assert rows[0]["against"]["difference"] == pytest.approx(difference)
+    rows = json.loads(run("ablate", *models, "--reference", "dt", "--json").stdout)["rows"]
+    assert [row["against"] and row["against"]["row"] for row in rows] == [None, "dt", "dt"]
+    table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
+    assert "p against the row dt" in table
+    assert "6 of 6 runs reached the last epoch" in table
+    done = run("ablate", *models, "--reference", "lstm")
+    assert "'reference' must be one of the models dt, transformer, dt-chain (got 'lstm')" in done.stderr
+
+
 def test_sick_r_shows_mse_beside_the_paper(run, tiny, tmp_path, published_data):
     done = run("ablate", "--task", "sick-r", "--models", "dt-lr,dt-chain", "--seeds", "1", *tiny)
     assert done.exit_code == 0, done.stderr
@@ -58,6 +76,9 @@ def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, pub
     summary = json.loads(done.stdout)
     assert summary["paper"] is None
     assert summary["rows"][0]["label"] == "dt-lr edges=dra"
+    monkeypatch.setattr(ablation, "PUBLISHED_WITH", {"hidden_channels"})
+    summary = json.loads(run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--json").stdout)
+    assert summary["paper"] is None
     monkeypatch.undo()
     summary = json.loads(run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--json").stdout)
     assert summary["paper"] is None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from graphdep.metrics import ACCURACY, F1, MSE, PEARSON, SPEARMAN, Metric, compare
 
@@ -150,3 +151,17 @@ def test_errors(change, message):
     arguments = {"target": np.ones(4), "a": np.ones(4), "b": np.ones(4)} | change
     with pytest.raises(ValueError, match=message):
         compare(MSE, **arguments)
+
+
+def test_seeds_are_compared_by_welch():
+    rng = np.random.default_rng(0)
+    target = rng.integers(2, size=200)
+    a, b = (np.where(rng.random((3, 200)) < skill, target, 1 - target) for skill in (0.9, 0.6))
+    found = compare(ACCURACY, target, a, b, samples=20)
+    scores = [[(run == target).mean() for run in runs] for runs in (a, b)]
+    assert found.p_seeds == pytest.approx(stats.ttest_ind(*scores, equal_var=False).pvalue)
+    assert compare(ACCURACY, target, a, a, samples=20).p_seeds == 1.0
+    assert compare(ACCURACY, target, a[0], b, samples=20).p_seeds is None
+    same = np.stack([a[0], a[0]])
+    assert compare(ACCURACY, target, same, same, samples=20).p_seeds == 1.0
+    assert compare(ACCURACY, target, same, np.stack([b[0], b[0]]), samples=20).p_seeds == 0.0

@@ -21,6 +21,7 @@ from graphdep.transforms import (
     DependencyEdges,
     DepthEdges,
     EdgeConstructor,
+    MergeTypes,
     RandomTree,
     RelationEdges,
     RelationNodes,
@@ -57,6 +58,7 @@ SETTINGS = [
         for s in (True, False)
         for p in ("all", "first")
     ),
+    *(MergeTypes(labels=a, directions=b) for a in (True, False) for b in (True, False)),
     *(RewiredEdges(e, p, s) for e in (SelfLoops(), RootEdges()) for p in (0.1, 0.2) for s in (0, 1)),
     RewiredEdges(SelfLoops(), 0.1, scope="example"),
     *(RelationNodes(p) for p in ("sequence", "dependent", "zero")),
@@ -91,6 +93,8 @@ def test_every_transform_is_among_the_settings():
 
 
 def prepared(setting, data):
+    if isinstance(setting, MergeTypes):
+        return TreePathTypes()(SelfLoops()(data))
     if isinstance(setting, TreePathTypes):
         return SelfLoops()(data)
     return RelationNodes()(data) if isinstance(setting, RelationEdges) else data

@@ -112,7 +112,7 @@ class GatedRelationScore(nn.Module):
         if self.gate is not None:
             glorot(self.gate_node)
             glorot(self.gate_relation)
-            nn.init.normal_(self.gate_out, std=0.02)  # every gate starts half open, whatever the word
+            nn.init.normal_(self.gate_out, std=0.02)  # every gate starts near 0: a sigmoid half open
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor | None]:
         typed = (edge_type != RelationVocab.NONE).unsqueeze(-1)
