@@ -40,7 +40,7 @@ parser.add_argument("--seed", type=int, default=0)
 args = parser.parse_args()
 
 paper = args.raw_from is not None  # its sizes are too large for the small corpus
-channels = args.hidden_channels or (300 if paper else 64)
+channels, heads = (args.hidden_channels or 300, 6) if paper else (args.hidden_channels or 64, 4)
 seed_everything(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -62,13 +62,15 @@ if args.encoder in ("dt", "transformer"):
         hidden_channels=channels,
         ff_channels=channels,
         num_layers=3 if paper else 2,
-        heads=6 if paper else 4,
+        heads=heads,
         relation_attention=args.encoder == "dt",
         level_embedding=args.encoder == "dt",
     )
+elif args.encoder == "tree-transformer":
+    encoder = TreeTransformer(num_words, hidden_channels=channels, heads=heads, ff_channels=channels)
 else:
-    baselines = [WordAverage, LSTMEncoder, TreeLSTM, TreeTransformer]
-    encoder = baselines[ENCODERS.index(args.encoder) - 2](num_words, hidden_channels=channels)
+    baseline = {"word-average": WordAverage, "lstm": LSTMEncoder, "tree-lstm": TreeLSTM}
+    encoder = baseline[args.encoder](num_words, hidden_channels=channels)
 model = SentenceModel(encoder, ClassificationHead(channels, train_dataset.num_classes)).to(device)
 optimizer = (torch.optim.Adagrad if paper else torch.optim.Adam)(model.parameters(), lr=0.001)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.nn.models.text_encoder import root_nodes
+from graphdep.nn.models._utterances import root_nodes
 
 
 class TreeLevels:

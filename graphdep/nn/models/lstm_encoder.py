@@ -8,8 +8,9 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch_geometric.data import Data
 
 from graphdep.data import NodeType
+from graphdep.nn.models._utterances import root_nodes, utterance_of
 from graphdep.nn.models.node_embedding import NodeEmbedding
-from graphdep.nn.models.text_encoder import TextEncoder, root_nodes, utterance_of
+from graphdep.nn.models.text_encoder import TextEncoder
 
 
 class LSTMEncoder(TextEncoder):
@@ -66,7 +67,10 @@ class LSTMEncoder(TextEncoder):
         root = root_nodes(data)
         words = (data.node_type == NodeType.WORD).nonzero().view(-1)
         utterance, length = utterance_of(data)[words].unique_consecutive(return_counts=True)
-        sequences = self.embedding(data)[words].split(length.tolist())
+        embedded = self.embedding(data)
+        if words.numel() == 0:
+            return embedded.new_zeros(embedded.size(0), self.hidden_channels)
+        sequences = embedded[words].split(length.tolist())
         out, (last, _) = self.lstm(pack_sequence(sequences, enforce_sorted=False))
         states = torch.cat(unpack_sequence(out))
         directions = 1 + self.lstm.bidirectional

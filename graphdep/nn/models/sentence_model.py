@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
-from graphdep.nn.models.text_encoder import TextEncoder, root_nodes
+from graphdep.nn.models._utterances import check_sentences
+from graphdep.nn.models.text_encoder import TextEncoder
 
 
 class SentenceModel(nn.Module):
@@ -28,20 +29,9 @@ class SentenceModel(nn.Module):
         self.encoder, self.head = encoder, head
 
     def reset_parameters(self) -> None:
-        self.encoder.reset_parameters()
-        self.head.reset_parameters()  # type: ignore[operator]
+        reset(self.encoder)
+        reset(self.head)
 
     def forward(self, data: Data) -> Tensor:
         check_sentences(data, 1, "an example has one sentence")
         return self.head(self.encoder.readout(data, self.encoder(data)))
-
-
-def check_sentences(data: Data, number: int, rule: str) -> None:
-    """Raises :class:`ValueError`, which says the ``rule``, unless every example has ``number`` utterances."""
-    roots = root_nodes(data)
-    batch = torch.zeros_like(data.node_type) if data.batch is None else data.batch
-    count = torch.bincount(batch[roots], minlength=getattr(data, "num_graphs", 1))
-    wrong = (count != number).nonzero().view(-1)
-    if wrong.numel():
-        example = int(wrong[0])
-        raise ValueError(f"{rule} (got {int(count[example])} in example {example})")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
-from graphdep.nn.models.sentence_model import check_sentences
+from graphdep.nn.models._utterances import check_sentences
 from graphdep.nn.models.text_encoder import TextEncoder
 
 
@@ -28,8 +29,8 @@ class SentencePairModel(nn.Module):
         self.encoder, self.head = encoder, head
 
     def reset_parameters(self) -> None:
-        self.encoder.reset_parameters()
-        self.head.reset_parameters()  # type: ignore[operator]
+        reset(self.encoder)
+        reset(self.head)
 
     def forward(self, data: Data) -> Tensor:
         check_sentences(data, 2, "pairs have two sentences each")

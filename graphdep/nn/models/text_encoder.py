@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
-from graphdep.data import NodeType
+from graphdep.nn.models._utterances import root_nodes
 
 
 class TextEncoder(nn.Module):
@@ -26,7 +26,7 @@ class TextEncoder(nn.Module):
 
     def reset_parameters(self) -> None:
         for module in self.children():
-            module.reset_parameters()  # type: ignore[operator]
+            reset(module)
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """States of the ROOT nodes, in the order of the utterances.
@@ -35,23 +35,3 @@ class TextEncoder(nn.Module):
             ValueError: If the data has no ROOT nodes.
         """
         return x.index_select(0, root_nodes(data))
-
-
-def root_nodes(data: Data) -> Tensor:
-    """The ROOT node of every utterance.
-
-    Raises:
-        ValueError: If the data has none.
-    """
-    root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
-    if root.numel() == 0:
-        raise ValueError("the data has no ROOT nodes: call to_data(..., root=True)")
-    return root
-
-
-def utterance_of(data: Data) -> Tensor:
-    """The utterance of every node, counted over the whole batch: ``[num_nodes]``."""
-    if data.get("batch") is None:
-        return data.utterance
-    count = torch.bincount(data.batch[root_nodes(data)], minlength=data.num_graphs)
-    return (count.cumsum(0) - count)[data.batch] + data.utterance

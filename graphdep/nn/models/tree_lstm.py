@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from graphdep.nn.models._levels import TreeLevels, check_trees, sum_children
+from graphdep.nn.models._utterances import root_nodes, word_mean
 from graphdep.nn.models.node_embedding import NodeEmbedding
-from graphdep.nn.models.text_encoder import TextEncoder, root_nodes
-from graphdep.nn.models.word_average import word_mean
+from graphdep.nn.models.text_encoder import TextEncoder
 
 EXECUTIONS = ("level", "recursive")
 
@@ -87,11 +87,6 @@ class TreeLSTM(TextEncoder):
         size = hidden_channels // 2 if bidirectional else hidden_channels
         self.up = _UpwardCell(in_channels, size)
         self.down = _DownwardCell(in_channels, size) if bidirectional else None
-
-    def reset_parameters(self) -> None:
-        for module in (self.embedding, self.up, self.down):
-            if module is not None:
-                module.reset_parameters()
 
     def forward(self, data: Data) -> Tensor:
         run = _by_level if self.execution == "level" else _by_node
@@ -179,6 +174,8 @@ def _by_level(data: Data, x: Tensor, up: _UpwardCell, down: _DownwardCell | None
 
 
 def _levels_up(levels: TreeLevels, x: Tensor, cell: _UpwardCell) -> list[Tensor]:
+    if len(levels.sizes) == 1:  # ROOT nodes alone
+        return [x.new_zeros(levels.sizes[0], cell.channels)]
     # Split once: slices taken one by one would each send back a gradient of full size.
     iou, f = (levels.split(term) for term in cell.inputs(x))
     h, c = cell.combine(iou[0])
@@ -191,6 +188,8 @@ def _levels_up(levels: TreeLevels, x: Tensor, cell: _UpwardCell) -> list[Tensor]
 
 def _levels_down(levels: TreeLevels, x: Tensor, cell: _DownwardCell) -> list[Tensor]:
     gates = levels.split(cell.lin_x(x))
+    if len(gates) == 1:
+        return [x.new_zeros(levels.sizes[0], gates[0].size(-1) // 4)]
     h, c = cell(gates[-2], None, None)
     states = [torch.zeros_like(gates[-1][:, : h.size(-1)]), h]
     for level in range(len(levels.sizes) - 3, -1, -1):

@@ -71,6 +71,8 @@ class TreeTransformer(TextEncoder):
     def forward(self, data: Data) -> Tensor:
         levels = TreeLevels(data)
         words = levels.split(self.embedding(data).index_select(0, levels.order))
+        if len(words) == 1:  # ROOT nodes alone
+            return words[0].new_zeros(levels.num_nodes, self.hidden_channels)
         states = [words[0]]
         for word, governor in zip(words[1:-1], levels.governors):
             states.append(self._combine(word, states[-1], governor))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.utils import scatter
 
-from graphdep.data import NodeType
+from graphdep.nn.models._utterances import root_nodes, word_mean
 from graphdep.nn.models.node_embedding import NodeEmbedding
-from graphdep.nn.models.text_encoder import TextEncoder, root_nodes, utterance_of
+from graphdep.nn.models.text_encoder import TextEncoder
 
 
 class WordAverage(TextEncoder):
@@ -46,9 +45,3 @@ class WordAverage(TextEncoder):
     def forward(self, data: Data) -> Tensor:
         x = self.embedding(data)
         return x.index_copy(0, root_nodes(data), word_mean(data, x))
-
-
-def word_mean(data: Data, x: Tensor) -> Tensor:
-    """Mean over the words of every utterance, ``[num_utterances, channels]``; zeros without words."""
-    words = (data.node_type == NodeType.WORD).nonzero().view(-1)
-    return scatter(x[words], utterance_of(data)[words], dim_size=root_nodes(data).numel(), reduce="mean")

@@ -1,0 +1,58 @@
+"""The utterances of a batch, whose vectors encoders give."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.utils import scatter
+
+from graphdep.data import NodeType
+
+
+def root_nodes(data: Data) -> Tensor:
+    """The ROOT node of every utterance.
+
+    Raises:
+        ValueError: If the data has none.
+    """
+    root = (data.node_type == NodeType.ROOT).nonzero().view(-1)
+    if root.numel() == 0:
+        raise ValueError("the data has no ROOT nodes: call to_data(..., root=True)")
+    return root
+
+
+def utterance_of(data: Data) -> Tensor:
+    """The utterance of every node, counted over the whole batch: ``[num_nodes]``.
+
+    Raises:
+        ValueError: If not every utterance has a ROOT node.
+    """
+    batch = _example_of(data)
+    key = batch * (data.utterance.max() + 1) + data.utterance
+    keys, utterance = key.unique(return_inverse=True)
+    if not torch.equal(keys, key[root_nodes(data)]):
+        example = int(batch[~torch.isin(key, key[root_nodes(data)])].min())
+        raise ValueError(f"an utterance of example {example} has no ROOT node: call to_data(..., root=True)")
+    return utterance
+
+
+def word_mean(data: Data, x: Tensor) -> Tensor:
+    """Mean over the words of every utterance, ``[num_utterances, channels]``; zeros without words."""
+    words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+    return scatter(x[words], utterance_of(data)[words], dim_size=root_nodes(data).numel(), reduce="mean")
+
+
+def check_sentences(data: Data, number: int, rule: str) -> None:
+    """Raises :class:`ValueError`, which says the ``rule``, unless every example has ``number`` utterances."""
+    batch = _example_of(data)
+    count = torch.bincount(batch[root_nodes(data)], minlength=int(batch.max()) + 1)
+    wrong = (count != number).nonzero().view(-1)
+    if wrong.numel():
+        example = int(wrong[0])
+        raise ValueError(f"{rule} (got {int(count[example])} in example {example})")
+
+
+def _example_of(data: Data) -> Tensor:
+    batch = data.get("batch")
+    return torch.zeros_like(data.node_type) if batch is None else batch
