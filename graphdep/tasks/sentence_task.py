@@ -80,7 +80,13 @@ class SentenceTask(L.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         # Over the whole split: a mean of correlations, or of uneven batches, would be another number.
-        self.val_scores = self.goal.score(*join_outputs(self._outputs), "val")
+        logits, y = join_outputs(self._outputs)
+        if not logits.isfinite().all():
+            raise TrainingError(
+                f"outputs on the validation split are not finite in epoch {self.current_epoch + 1}: try a "
+                "smaller learning rate (--set lr=...) or precision=32-true"
+            )
+        self.val_scores = self.goal.score(logits, y, "val")
         self._outputs = []
         for name, value in self.val_scores.items():
             self.log(name, value)

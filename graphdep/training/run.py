@@ -30,6 +30,11 @@ from graphdep.training.run_checkpoint import RunCheckpoint
 from graphdep.training.splits import SPLITS, Splits, load_splits
 from graphdep.training.train_config import TrainConfig
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 RESULT = "result.json"
 # What a report reads of a result; numbers may be whole.
 _RESULT_KEYS = {"metrics": dict, "floor": dict, "seed": int, "checkpoint": str, "parameters": int}
@@ -67,11 +72,24 @@ def train(
         The result, which is also written to ``result.json``: plain values.
 
     Raises:
-        ValueError: If :obj:`resume` meets a run with other settings or data.
-        TrainingError: If the loss is not finite any more.
+        ValueError: If :obj:`resume` meets a run with other settings or data, or another process trains in the
+            folder.
+        TrainingError: If the loss, or an output on the validation split, is not finite any more.
+        OSError: If nothing can be written to the folder.
     """
     folder = Path(folder)
-    splits = splits or load_splits(config)
+    with _alone_in(folder):
+        return _train(config, folder, splits or load_splits(config), resume, title, console)
+
+
+def _train(
+    config: TrainConfig,
+    folder: Path,
+    splits: Splits,
+    resume: bool,
+    title: str | None,
+    console: Console | None,
+) -> dict[str, Any]:
     state, found, vectors = _new_state(config, splits)
     if resume and (finished := _finished(folder, state)) is not None:
         return finished
@@ -86,7 +104,7 @@ def train(
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
         with _interruptible():
             trainer.fit(task, *loaders, ckpt_path=_resume_from(folder, state) if resume else None)
-    result = _result(config, checkpoint, splits, found)
+    result = _result(state, checkpoint, splits, found)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
 
@@ -150,12 +168,34 @@ def _new_task(state: RunState, vectors: Tensor | None) -> SentenceTask:
     return build_task(state.config, len(state.vocab), len(state.relations), vectors)
 
 
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Makes the folder and holds its lock, which a kill frees as well."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "w") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"{folder}: another process trains in this folder") from None
+        yield
+
+
 def _set_aside(folder: Path) -> None:
-    """Moves what an earlier run left to ``previous``: a new run that fails must not cost the old one."""
-    for name in (RESULT, PREDICTIONS, "best.ckpt", "last.ckpt"):
-        if (folder / name).exists():
-            (folder / "previous").mkdir(exist_ok=True)
-            os.replace(folder / name, folder / "previous" / name)
+    """Moves what an earlier run left to a folder of its own (``previous``, ``previous-2``, ...): a new run
+    that fails must not cost an old one.
+    """
+    # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
+    names = [name for name in ("last.ckpt", RESULT, PREDICTIONS, "best.ckpt") if (folder / name).exists()]
+    if not names:
+        return
+    previous, number = folder / "previous", 1
+    while previous.exists():
+        number += 1
+        previous = folder / f"previous-{number}"
+    previous.mkdir()
+    for name in names:
+        os.replace(folder / name, previous / name)
 
 
 def _resume_from(folder: Path, state: RunState) -> Path | None:
@@ -169,6 +209,7 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
             f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
         ) from None
     _check_same(path, state, earlier.config, earlier.data["digest"])
+    _check_best(folder)
     return path
 
 
@@ -186,8 +227,18 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
         logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
         return None
     _check_same(path, state, config, digest)
+    _check_best(folder)
     # Asked for more epochs, a finished run goes on from its last one.
     return result if config.max_epochs == state.config.max_epochs else None
+
+
+def _check_best(folder: Path) -> None:
+    try:
+        read_checkpoint(folder / "best.ckpt")
+    except (FileNotFoundError, ValueError) as error:
+        raise ValueError(
+            f"{error}; delete last.ckpt and {RESULT} beside it to train this run again"
+        ) from None
 
 
 def _check_same(path: Path, state: RunState, config: TrainConfig, digest: str) -> None:
@@ -244,8 +295,10 @@ def _score(task: SentenceTask, splits: Splits, split: str, logits: Tensor, y: Te
     return task.goal.score(logits, y, split), task.goal.floor(splits.targets("train"), y, split)
 
 
-def _result(config: TrainConfig, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
+def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
     task, state = load_task(run.best_path)
+    _check_same(run.best_path, mine, state.config, state.data["digest"])
+    config = mine.config
     scores: dict[str, float] = {}
     floors: dict[str, float] = {}
     for split in ("val", "test"):
@@ -275,7 +328,9 @@ def _result(config: TrainConfig, run: RunCheckpoint, splits: Splits, found: floa
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:
     with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(
+            json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+        )
 
 
 @contextlib.contextmanager

@@ -83,7 +83,8 @@ class TrainConfig:
         weight_decay: L2 penalty. (default: :obj:`0.0`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, level_embedding, position_embedding, norm_first: Of
-            :class:`~graphdep.nn.models.DependencyTransformer`.
+            :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
+            ``dropout``, ``"tree-transformer"`` also ``heads`` and ``ff_channels``; the LSTMs have one layer.
         head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; the corpora are in memory. (default: :obj:`0`)
@@ -147,11 +148,11 @@ class TrainConfig:
                     raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
         if self.seed >= 2**32:
             raise ValueError(f"'seed' must be below 2**32 (got {self.seed})")
-        if not 0 < self.lr < math.inf:
-            raise ValueError(f"'lr' must be above 0 (got {self.lr!r})")
+        if not 0 < self.lr < 3e38:  # float32 ends there
+            raise ValueError(f"'lr' must be above 0 and below 3e38 (got {self.lr!r})")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
-        if self.hidden_channels % self.heads:
+        if self.encoder in ("transformer", "tree-transformer") and self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
         if (self.edges is None) != (self.encoder != "transformer"):
             raise ValueError(

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 
 import pytest
 import torch
 
-from graphdep.tasks import TrainingError
-from graphdep.training import TrainConfig, evaluate, load_splits, read_checkpoint, train
+from graphdep.tasks import SentenceTask, TrainingError
+from graphdep.training import TrainConfig, evaluate, load_splits, read_checkpoint, run, train
+from graphdep.training.predictions import read_predictions
 from graphdep.training.run_checkpoint import RunCheckpoint
 
 
@@ -23,8 +25,6 @@ def config(tiny):
 def interrupted(monkeypatch, config, folder, after: int, when: str = "after") -> None:
     """Trains, and dies in the named epoch: in the middle of it, or between the two checkpoints."""
     if when == "in":
-        from graphdep.tasks import SentenceTask
-
         original = SentenceTask.training_step
 
         def step(self, batch, batch_idx):
@@ -211,5 +211,56 @@ def test_a_new_run_that_fails_does_not_cost_the_old_one(tmp_path, config):
     kept = tmp_path / "previous"
     assert json.loads((kept / "result.json").read_text())["metrics"] == first["metrics"]
     assert (kept / "best.ckpt").exists()
+    with pytest.raises(TrainingError):  # and two that fail do not cost it either
+        train(config.replace(lr=1e30), tmp_path)
+    assert json.loads((kept / "result.json").read_text())["metrics"] == first["metrics"]
     with pytest.raises(ValueError, match="'seed' must be below"):
         config.replace(seed=2**32)
+
+
+def test_outputs_that_are_not_finite_are_never_the_best(tmp_path, config, monkeypatch):
+    whole = SentenceTask.predict_step
+    monkeypatch.setattr(
+        SentenceTask, "predict_step", lambda *args: (whole(*args)[0] * torch.nan, whole(*args)[1])
+    )
+    with pytest.raises(TrainingError, match="outputs on the validation split are not finite in epoch 1"):
+        train(config, tmp_path)
+    assert not (tmp_path / "best.ckpt").exists()
+
+
+def test_one_process_at_a_time_trains_in_a_folder(tmp_path, config):
+    with run._alone_in(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
+        train(config, tmp_path)
+    assert train(config, tmp_path)["epochs"] == 4
+
+
+def test_a_folder_that_cannot_be_made_is_found_before_training(tmp_path, config, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(run, "_train", lambda *args: pytest.fail("trained"))
+    with pytest.raises(OSError, match="file"):
+        train(config, tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_best_checkpoint_of_another_run_or_half_of_one_is_refused(tmp_path, config, finished):
+    train(config, tmp_path / "other", splits=None)
+    other = train(config.replace(seed=7), tmp_path / "seed7")
+    best = tmp_path / "other" / "best.ckpt"
+    if not finished:
+        (tmp_path / "other" / "result.json").unlink()
+        shutil.copy(other["checkpoint"], best)
+        with pytest.raises(ValueError, match="another run, which cannot be resumed: seed: 0 != 7"):
+            train(config, tmp_path / "other", resume=True)
+    best.write_bytes(best.read_bytes()[: best.stat().st_size // 2])
+    with pytest.raises(ValueError, match=r"best.ckpt.*delete last.ckpt and result.json beside it"):
+        train(config, tmp_path / "other", resume=True)
+
+
+def test_predictions_are_those_that_were_scored(tmp_path, config):
+    result = train(config, tmp_path)
+    target, prediction = read_predictions(tmp_path / "predictions.csv")
+    assert len(target) == result["data"]["examples"]["test"]
+    assert (target == prediction).mean() == result["metrics"]["test_accuracy"]
+    (tmp_path / "predictions.csv").unlink()  # as a run of an older version: made again
+    assert train(config, tmp_path, resume=True)["metrics"] == result["metrics"]
+    assert (tmp_path / "predictions.csv").exists()

@@ -34,6 +34,12 @@ def test_defaults_are_the_paper_s():
     assert (config.optimizer, config.lr, config.batch_size, config.max_distance) == ("adagrad", 1e-3, 32, 2)
 
 
+def test_heads_count_only_where_there_are_any():
+    assert TrainConfig.of("lstm", hidden_channels=128).hidden_channels == 128
+    with pytest.raises(ValueError, match="'heads' .6. must divide 'hidden_channels' .128."):
+        TrainConfig.of("tree-transformer", hidden_channels=128)
+
+
 def test_settings_go_over_the_preset():
     assert TrainConfig.of("transformer", edges="dra").edges == "dra"
     assert TrainConfig.of("dt", gate=None).gate is None
@@ -74,7 +80,8 @@ def test_parse_settings_refuses_a_key_twice():
     [
         ({"heads": 7}, "'heads' .7. must divide 'hidden_channels' .300."),
         ({"dropout": 1.0}, "'dropout' must be in .*got 1.0"),
-        ({"lr": float("nan")}, "'lr' must be above 0 .got nan"),
+        ({"lr": float("nan")}, "'lr' must be above 0 and below 3e38 .got nan"),
+        ({"lr": 1e300}, "'lr' must be above 0 and below 3e38 .got 1e.300"),
         ({"max_epochs": 0}, "'max_epochs' must be at least 1 .got 0"),
         ({"gate": "relu"}, "'gate' must be one of none, sigmoid, tanh .got 'relu'"),
         ({"edges": "drat"}, "'edges' must be one of .*dra.*got 'drat'"),
