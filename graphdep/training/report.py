@@ -42,7 +42,7 @@ def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
 
 def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
-    columns = _COLUMNS.get(summary["task"]) or tuple(summary["floor"])
+    columns = _columns(summary)
     header = [
         "model",
         columns[0],
@@ -67,6 +67,10 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     return header, rows
 
 
+def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
+    return _COLUMNS.get(summary["task"]) or tuple(summary["floor"])
+
+
 def markdown(summary: dict[str, Any]) -> str:
     """The table with all that is needed to judge and repeat it."""
     header, rows = table_cells(summary)
@@ -75,10 +79,11 @@ def markdown(summary: dict[str, Any]) -> str:
 
 
 def rich_table(summary: dict[str, Any]) -> Table:
-    """The table for a terminal."""
+    """The table for a terminal of 80 columns: its main metric alone."""
     header, rows = table_cells(summary)
     table = Table(title=f"{summary['title']}: mean ± std")
-    hidden = {"epochs", "s/epoch"} | ({"paper"} if summary["paper"] is None else set())
+    hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
+    hidden |= {"paper"} if summary["paper"] is None else set()
     shown = [place for place, name in enumerate(header) if name not in hidden]
     for place in shown:
         table.add_column(header[place].replace("_", " "), justify="right" if place else "left", no_wrap=True)
