@@ -53,8 +53,9 @@ class MRPC(TextDataset):
         root: Folder of the corpus; ``datasets/mini`` has self-written pairs. (default: ``"datasets/mrpc"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        layout: ``"msrp"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from`, else for that below
-            :obj:`root`, and for ``"glue"`` where a folder has both. (default: :obj:`None`)
+        layout: ``"msrp"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from` (``"glue"`` where it has
+            both, as GLUE's script leaves them), else for the only one below :obj:`root`.
+            (default: :obj:`None`)
         raw_from: Local folder that has the raw files. (default: :obj:`None`)
         vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
         relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
@@ -70,8 +71,8 @@ class MRPC(TextDataset):
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
-            value.
+        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
+            is damaged: the message has file, line and value.
     """
 
     corpus = "MRPC"
@@ -103,9 +104,8 @@ class MRPC(TextDataset):
     ) -> None:
         if layout not in (*FILES, None):
             raise ValueError(f"'layout' must be one of {', '.join(FILES)} (got {layout!r})")
-        folders = [Path(root, "raw"), *([] if raw_from is None else [raw_from])]
-        found = (_layout_in(Path(folder).expanduser()) for folder in reversed(folders))
-        self.layout = layout or next(filter(None, found), "msrp")
+        source = None if raw_from is None else Path(raw_from).expanduser()
+        self.layout = _choose(layout, source, Path(root).expanduser() / "raw")
         super().__init__(
             root,
             split,
@@ -145,22 +145,22 @@ class MRPC(TextDataset):
         unlabelled = self.layout == "glue" and split == "test"
         return f"{name} (GLUE's test.tsv has no labels)" if unlabelled else name
 
+    def read(self, folder: Path, split: str) -> list[Paraphrase]:
+        path, *dev_ids = self.raw_files(folder, split)
+        pairs = read_mrpc(path)
+        if path.name != TRAIN:
+            return pairs
+        chosen = read_dev_ids(dev_ids[0], pairs) if dev_ids else {p.ids for p in pairs[_TENTH - 1 :: _TENTH]}
+        return [pair for pair in pairs if (pair.ids in chosen) == (split == "val")]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        pairs = self._pairs(split)[:limit]
+        pairs = self.read(Path(self.raw_dir), split)[:limit]
         trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
         both = zip(trees[::2], trees[1::2])
         return [
             Example([*two], {"y": torch.tensor([p.label]), "pair": torch.tensor([p.ids])}, segment=[0, 1])
             for two, p in zip(both, pairs)
         ]
-
-    def _pairs(self, split: str) -> list[Paraphrase]:
-        path, *dev_ids = self.raw_files(Path(self.raw_dir), split)
-        pairs = read_mrpc(path)
-        if path.name != TRAIN:
-            return pairs
-        chosen = read_dev_ids(dev_ids[0], pairs) if dev_ids else {p.ids for p in pairs[_TENTH - 1 :: _TENTH]}
-        return [pair for pair in pairs if (pair.ids in chosen) == (split == "val")]
 
     def _tenth(self) -> bool:
         cut = self.layout == "msrp" and self._needed() != ["test"]
@@ -220,10 +220,31 @@ def _new_ids(path: Path, line: int, row: list[str], line_of: dict[Ids, int]) -> 
     return ids
 
 
-def _layout_in(folder: Path) -> str | None:
-    if all((folder / FILES["glue"][split]).is_file() for split in ("train", "val")):
-        return "glue"
-    return "msrp" if any((folder / name).is_file() for name in (TRAIN, TEST)) else None
+def _choose(layout: str | None, source: Path | None, raw: Path) -> str:
+    """The layout to load: that of the files to copy, else that of those in ``raw``."""
+    found = [] if source is None else _layouts_in(source)
+    if layout and found and layout not in found:
+        raise ValueError(
+            f"'layout' is {layout!r}, but the files in raw_from={str(source)!r} are {found[0]!r}"
+        )
+    if layout or found:
+        return layout or found[-1]  # GLUE's script leaves the published files beside its own
+    here = _layouts_in(raw)
+    if len(here) > 1:
+        raise ValueError(
+            f"{raw} has both layouts: say which with 'layout' (one of {', '.join(FILES)}), "
+            "or keep the files of one"
+        )
+    return here[0] if here else "msrp"
+
+
+def _layouts_in(folder: Path) -> list[str]:
+    """The layouts of a folder's files for training and validation; both layouts share that for testing."""
+    return [
+        layout
+        for layout, files in FILES.items()
+        if all((folder / files[split]).is_file() for split in ("train", "val"))
+    ]
 
 
 def _dev_ids(folder: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from torch_geometric.data import Data, InMemoryDataset
 import graphdep
 from graphdep.data import NodeType, to_data
 from graphdep.datasets.digest import digest, file_digest
-from graphdep.datasets.raw import copy_raw
+from graphdep.datasets.raw import copy_raw, to_copy
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
@@ -42,13 +42,14 @@ class ParsedDataset(InMemoryDataset):
     vocabulary, :obj:`pre_transform` with all its arguments, versions), so that no other setting can load
     it. It is written whole or not at all and checked when it is loaded; a damaged one is made again.
 
-    A subclass says which raw files a split has (:meth:`raw_files`) and how they become examples
-    (:meth:`examples`), and sets its own options before it calls ``super().__init__``.
+    A subclass says which raw files a split has (:meth:`raw_files`), reads them (:meth:`read`), makes examples
+    of them (:meth:`examples`), and sets its own options before it calls ``super().__init__``.
 
     Args:
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
-        raw_from: Local folder to copy the raw files from. (default: :obj:`None`)
+        raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
+            (default: :obj:`None`)
         vocab: The vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split, and from
             it alone. (default: :obj:`None`)
         relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
@@ -105,6 +106,10 @@ class ParsedDataset(InMemoryDataset):
         """What those files are called, for messages."""
 
     @abstractmethod
+    def read(self, folder: Path, split: str) -> list[Any]:
+        """What the raw files of a split in ``folder`` have, checked but not parsed, one item an example."""
+
+    @abstractmethod
     def examples(self, split: str, limit: int | None) -> list[Example]:
         """Reads and parses the first ``limit`` examples of a split."""
 
@@ -141,8 +146,7 @@ class ParsedDataset(InMemoryDataset):
     def download(self) -> None:
         """Copies the raw files from :obj:`raw_from`; nothing is fetched from a network."""
         if self.raw_from is not None:
-            for path in (path for split in self.splits for path in self.raw_files(self.raw_from, split)):
-                copy_raw(path, Path(self.raw_dir, path.name), overwrite=self.force_reload)
+            self._copy_from(self.raw_from)
         for split in self._needed():
             if not self.raw_files(Path(self.raw_dir), split):
                 raise FileNotFoundError(self._missing(split))
@@ -166,6 +170,27 @@ class ParsedDataset(InMemoryDataset):
         if self.log and "PYTEST_CURRENT_TEST" not in os.environ:
             print(f"Processing {self.corpus} ({self.split}) ...", file=sys.stderr)
         self.process()
+
+    def _copy_from(self, folder: Path) -> None:
+        """Copies the raw files that are new, once all of them are read: a damaged copy would stay."""
+        targets = {
+            path: Path(self.raw_dir, path.name)
+            for split in self.splits
+            for path in self.raw_files(folder, split)
+        }
+        new = [path for path in targets if to_copy(path, targets[path], overwrite=self.force_reload)]
+        for split in self.splits:
+            if not set(new).isdisjoint(self.raw_files(folder, split)):
+                items = self.read(folder, split)
+                if split in self._needed():
+                    self._check_some(items, folder, split)
+        for path in new:
+            copy_raw(path, targets[path])
+
+    def _check_some(self, items: list[Any], folder: Path, split: str) -> None:
+        if not items:
+            files = " and ".join(str(path) for path in self.raw_files(folder, split))
+            raise ValueError(f"the split {split!r} has no examples in {files}")
 
     def _needed(self) -> list[str]:
         return sorted({self.split} | ({"train"} if self._given_vocab is None else set()))
@@ -196,7 +221,7 @@ class ParsedDataset(InMemoryDataset):
 
     def _make(self) -> dict[str, Any]:
         self.parser_failures = 0
-        examples = self.examples(self.split, self.limit)
+        examples = self._some_examples(self.split, self.limit)
         failures = self.parser_failures  # of this split alone
         vocab = self._build_vocab(examples) if self._given_vocab is None else self._given_vocab
         data_list = [data for example in examples for data in self._to_data(example, vocab)]
@@ -216,9 +241,14 @@ class ParsedDataset(InMemoryDataset):
 
     def _build_vocab(self, examples: list[Example]) -> Vocab:
         if self.split != "train":
-            examples = self.examples("train", None)
+            examples = self._some_examples("train", None)
         words = (sentence.form for example in examples for sentence in example.sentences)
         return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
+
+    def _some_examples(self, split: str, limit: int | None) -> list[Example]:
+        examples = self.examples(split, limit)
+        self._check_some(examples, Path(self.raw_dir), split)
+        return examples
 
     def _to_data(self, example: Example, vocab: Vocab) -> list[Data]:
         data = to_data(

@@ -11,20 +11,26 @@ from pathlib import Path
 from graphdep.io.atomic import atomic_path
 
 
-def copy_raw(source: Path, target: Path, *, overwrite: bool = False) -> None:
-    """Copies a file, whole or not at all, unless an equal one is there.
+def to_copy(source: Path, target: Path, *, overwrite: bool = False) -> bool:
+    """Whether ``target`` does not have the content of ``source`` yet.
 
     Raises:
         ValueError: If another file of that name is there and :obj:`overwrite` is off.
     """
-    if target.exists():
-        if filecmp.cmp(source, target, shallow=False):
-            return
-        if not overwrite:
-            raise ValueError(
-                f"'raw_from' has {source}, which differs from {target}: use another 'root', "
-                "or force_reload=True to replace the file"
-            )
+    if not target.exists():
+        return True
+    if filecmp.cmp(source, target, shallow=False):
+        return False
+    if not overwrite:
+        raise ValueError(
+            f"'raw_from' has {source}, which differs from {target}: delete {target} or use another 'root' "
+            "(force_reload=True replaces it)"
+        )
+    return True
+
+
+def copy_raw(source: Path, target: Path) -> None:
+    """Copies a file, whole or not at all."""
     with atomic_path(target) as temporary:
         shutil.copyfile(source, temporary)
 

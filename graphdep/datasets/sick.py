@@ -126,8 +126,11 @@ class SICK(TextDataset):
     def options(self) -> dict[str, Any]:
         return {"task": self.task, **super().options()}
 
+    def read(self, folder: Path, split: str) -> list[Pair]:
+        return read_sick(folder / FILES[split])
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        pairs = read_sick(Path(self.raw_dir, FILES[split]))[:limit]
+        pairs = self.read(Path(self.raw_dir), split)[:limit]
         trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
         both = zip(trees[::2], trees[1::2])
         return [Example([*two], self._targets(pair), segment=[0, 1]) for two, pair in zip(both, pairs)]

@@ -126,8 +126,11 @@ class SST(TextDataset):
         name = self._name(split)
         return f"{name} (the labels of GLUE's own test.tsv are not public)" if name == GLUE_TEST else name
 
+    def read(self, folder: Path, split: str) -> list[Review]:
+        return read_sst(folder / self._name(split), self.layout)
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        reviews = read_sst(Path(self.raw_dir, self._name(split)), self.layout)[:limit]
+        reviews = self.read(Path(self.raw_dir), split)[:limit]
         trees = self.trees_of_words([review.words for review in reviews])
         return [Example([tree], {"y": torch.tensor([r.label])}) for tree, r in zip(trees, reviews)]
 
@@ -154,7 +157,8 @@ def read_sst(path: Path, layout: str) -> list[Review]:
 def _review(path: Path, line: int, row: list[str]) -> Review:
     text, label = row
     if label not in ("0", "1"):
-        raise row_error(path, line, "label must be 0 or 1", label)
+        layouts = ", or the first line 'sentence<TAB>label' of the layout 'glue'" if line == 1 else ""
+        raise row_error(path, line, f"label must be 0 or 1{layouts}", label)
     if not text.strip():
         raise row_error(path, line, "sentence is empty", text)
     return Review(text.split(), int(label))

@@ -42,7 +42,7 @@ def save_examples(payload: dict[str, Any], path: Path) -> None:
 
 
 def load_examples(path: Path) -> dict[str, Any] | None:
-    """What :func:`save_examples` wrote, or :obj:`None` if the file is missing or damaged."""
+    """What :func:`save_examples` wrote, or :obj:`None` if the file is missing, damaged or holds objects."""
     try:
         file = path.read_bytes()
     except FileNotFoundError:
@@ -51,4 +51,8 @@ def load_examples(path: Path) -> dict[str, Any] | None:
     if file[: len(_MAGIC)] != _MAGIC or hashlib.sha256(content).digest() != file[len(_MAGIC) : _START]:
         logger.warning("%s is damaged (%d bytes): it is made again", path, len(file))
         return None
-    return torch.load(io.BytesIO(content), weights_only=True)
+    try:
+        return torch.load(io.BytesIO(content), weights_only=True)
+    except pickle.UnpicklingError:
+        logger.warning("%s holds more than tensors and plain values: it is made again", path)
+        return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from graphdep.datasets.parsed_dataset import Example, ParsedDataset
 from graphdep.io import read_conllu
+from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -93,6 +94,8 @@ class UDTreebank(ParsedDataset):
     def options(self) -> dict[str, Any]:
         return {"parser": "gold"}
 
+    def read(self, folder: Path, split: str) -> list[Sentence]:
+        return [sentence for path in self.raw_files(folder, split) for sentence in read_conllu(path)]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        paths = self.raw_files(Path(self.raw_dir), split)
-        return [Example([sentence]) for path in paths for sentence in read_conllu(path)][:limit]
+        return [Example([sentence]) for sentence in self.read(Path(self.raw_dir), split)[:limit]]

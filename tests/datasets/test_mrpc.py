@@ -104,6 +104,51 @@ def test_mrpc_of_glue(tmp_path, parser, msrp, glue):
     assert first_ids(MRPC(tmp_path / "both", "test", parser=parser, layout="msrp", raw_from=glue))
 
 
+def test_mrpc_keeps_the_layouts_apart(tmp_path, parser, msrp, glue):
+    root = tmp_path / "mrpc"
+    val = {"split": "val", "parser": parser}
+    assert first_ids(MRPC(root, **val, raw_from=msrp)) == [30, 50]
+    assert first_ids(MRPC(root, **val, raw_from=glue)) == [50, 60]
+    with pytest.raises(
+        ValueError, match=r"raw has both layouts: say which with 'layout' \(one of msrp, glue"
+    ):
+        MRPC(root, **val)
+    assert [len(MRPC(root, parser=parser, layout=layout)) for layout in ("msrp", "glue")] == [23, 4]
+    with pytest.raises(ValueError, match=r"'layout' is 'glue', but the files in raw_from=.* are 'msrp'"):
+        MRPC(root, **val, layout="glue", raw_from=msrp)
+    (msrp / TRAIN).unlink()  # the test file is that of both layouts
+    assert MRPC(tmp_path / "glue", parser=parser, raw_from=glue).layout == "glue"
+    assert len(MRPC(tmp_path / "glue", "test", parser=parser, raw_from=msrp)) == 4
+    assert MRPC(tmp_path / "glue", parser=parser).layout == "glue"
+
+
+def test_mrpc_copies_no_files_of_another_corpus(tmp_path, parser):
+    for name in ("train.tsv", "dev.tsv", "test.tsv"):
+        (tmp_path / name).write_text("sentence\tlabel\na fine film\t1\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"train\.tsv:1: the header must be Quality"):
+        MRPC(tmp_path / "mrpc", parser=parser, raw_from=tmp_path)
+    assert not list((tmp_path / "mrpc").glob("raw/*"))
+
+
+def test_mrpc_with_an_empty_split(tmp_path, parser, msrp):
+    dev_ids = msrp / DEV_IDS[0]
+    right = dev_ids.read_text(encoding="utf-8")
+    dev_ids.write_text("".join(f"{10 * i}\t{10 * i + 1}\n" for i in range(1, 26)), encoding="utf-8")
+    for split in MRPC.splits:  # the vocabulary is that of the training split
+        with pytest.raises(
+            ValueError, match=rf"the split 'train' has no examples in .*{TRAIN} and .*{DEV_IDS[0]}"
+        ):
+            MRPC(tmp_path / "mrpc", split, parser=parser, raw_from=msrp)
+    dev_ids.write_text(right, encoding="utf-8")
+    MRPC(tmp_path / "mrpc", parser=parser, raw_from=msrp)
+    dev_ids.unlink()
+    (msrp / TRAIN).write_text(HEAD + rows(1, 9), encoding="utf-8")
+    few = tmp_path / "few"
+    assert len(MRPC(few, parser=parser, raw_from=msrp)) == 8
+    with pytest.raises(ValueError, match=rf"the split 'val' has no examples in .*few/raw/{TRAIN}$"):
+        MRPC(few, "val", parser=parser)
+
+
 def test_mrpc_refuses(tmp_path, parser, msrp):
     with pytest.raises(ValueError, match=r"'layout' must be one of msrp, glue \(got 'sentence'\)"):
         MRPC(tmp_path / "mrpc", parser=parser, layout="sentence")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import pickle
 import subprocess
@@ -13,6 +15,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep import RelationVocab, Vocab
 from graphdep.datasets import SICK
+from graphdep.datasets.storage import _MAGIC, load_examples
 
 
 class Shift(BaseTransform):
@@ -139,6 +142,19 @@ def test_a_damaged_processed_file_is_made_again(tmp_path, new_parser, write_sick
         assert path.read_bytes()[:52] == content[:52]
 
 
+def test_a_processed_file_with_an_object_is_made_again(tmp_path, new_parser, write_sick, caplog):
+    first = SICK(tmp_path / "sick", parser=new_parser(), raw_from=write_sick())
+    path = Path(first.processed_paths[0])
+    saved = io.BytesIO()
+    torch.save({"data": Path("here")}, saved)
+    for content in (saved.getvalue(), pickle.dumps(Path("here"), protocol=2)):
+        path.write_bytes(_MAGIC + hashlib.sha256(content).digest() + content)
+        caplog.clear()
+        assert equal(SICK(tmp_path / "sick", parser=new_parser()), first)
+        assert "holds more than tensors and plain values: it is made again" in caplog.text
+        assert load_examples(path) is not None
+
+
 def test_an_interrupted_write_leaves_nothing(tmp_path, parser, write_sick, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -173,9 +189,30 @@ def test_two_processes_at_once(tmp_path, write_sick):
 def test_raw_from_does_not_replace_other_files(tmp_path, parser, write_sick):
     SICK(tmp_path / "sick", parser=parser, raw_from=write_sick())
     other = write_sick([("7", "A cow", "A dog", "3", "NEUTRAL")], folder="other")
-    with pytest.raises(ValueError, match="'raw_from' has .*other.*differs from .*force_reload=True"):
+    with pytest.raises(
+        ValueError, match="'raw_from' has .*other.*differs from .*: delete .*sick/raw/SICK_train"
+    ):
         SICK(tmp_path / "sick", parser=parser, raw_from=other)
     assert len(SICK(tmp_path / "sick", parser=parser, raw_from=other, force_reload=True)) == 1
+
+
+@pytest.mark.parametrize("name", ["SICK_train.txt", "SICK_test_annotated.txt"])
+def test_raw_from_is_read_before_it_is_copied(tmp_path, parser, write_sick, name):
+    raw = write_sick()
+    right = (raw / name).read_text(encoding="utf-8")
+    (raw / name).write_text(right.replace("NEUTRAL", "NEUTRA"), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"raw_files/{name}:\d: entailment_judgment must be one of"):
+        SICK(tmp_path / "sick", parser=parser, raw_from=raw)
+    assert not list((tmp_path / "sick").glob("raw/*"))
+    (raw / name).write_text(right, encoding="utf-8")
+    assert len(SICK(tmp_path / "sick", parser=parser, raw_from=raw)) == 3
+
+
+def test_raw_from_is_read_once(tmp_path, parser, write_sick, monkeypatch):
+    raw = write_sick()
+    SICK(tmp_path / "sick", parser=parser, raw_from=raw)
+    monkeypatch.setattr(SICK, "read", None)
+    assert len(SICK(tmp_path / "sick", parser=parser, raw_from=raw)) == 3
 
 
 def test_force_reload_makes_the_file_again(tmp_path, parser, write_sick):
