@@ -60,7 +60,7 @@ def load(split: str) -> list[tuple[str, Sentence]]:
 
 def feature(tree: Sentence, word: int, name: str) -> str | None:
     features = tree.feats[word] if tree.feats else "_"
-    return dict(part.split("=") for part in features.split("|") if "=" in part).get(name)
+    return dict(part.split("=", 1) for part in features.split("|") if "=" in part).get(name)
 
 
 def dependents(tree: Sentence, *relations: str) -> list[int]:

@@ -46,7 +46,8 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Args:
         checkpoint: ``best.ckpt`` of a run; for a model in memory see :meth:`from_model`.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
-            checkpoint's. (default: :obj:`None`)
+            checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
+            which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
         batch_size: Texts a batch at most; fewer where they are long. (default: :obj:`64`)
         device: Where the model runs; :obj:`None` for a GPU if there is one, and for a model in memory for
             where it is. (default: :obj:`None`)
@@ -114,21 +115,25 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Raises:
             TypeError: If :obj:`texts` is one string, or an entry is none; the message has its position.
-            ValueError: If the checkpoint is none, or :obj:`batch_size` is below 1.
+            ValueError: If the checkpoint is none, or was trained with a parser that has to be given;
+                :obj:`batch_size` is no whole number of at least 1; or a vector is not finite.
         """
         values = _check_texts(texts)
-        if self.batch_size < 1:
-            raise ValueError(f"'batch_size' must be at least 1 (got {self.batch_size})")
+        size = self.batch_size
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {size!r})")
         parts, parser = self._load()
         before = parser.failures
         parses = dict(zip(values, parser.parse(values)))
         self.parser_failures = parser.failures - before
         row = {text: number for number, text in enumerate(parses)}
         trees = {row[text]: join_sentences(parse) for text, parse in parses.items() if parse}
-        vectors = torch.zeros(len(row), self._n_features_out)
-        for batch in self._track(_batches(trees, self.batch_size)):
+        vectors = torch.zeros(len(row), parts.encoder.hidden_channels)
+        for batch in self._track(_batches(trees, int(size))):
             vectors[batch] = parts.encode([trees[number] for number in batch])
-        return vectors[[row[text] for text in values]]
+        vectors = vectors[[row[text] for text in values]]
+        self._check_finite(vectors)
+        return vectors
 
     def fit(self, X: Sequence[str], y: Any = None) -> SentenceEncoder:
         """Checks that ``X`` holds texts; there is nothing to learn."""
@@ -145,25 +150,46 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._load()[0].encoder.hidden_channels
 
     def _load(self) -> tuple[_Parts, Parser]:
-        # What was loaded counts as long as set_params() has not changed what it was loaded by.
-        key = (self.checkpoint, self.parser, self.device, self.progress, self.cache)
+        # What was loaded counts as long as what it was loaded by is the same: set_params() may have changed
+        # it, or a training the file.
+        key = (self.checkpoint, self._file(), self.parser, self.device, self.progress, self.cache)
         if self._loaded is None or self._loaded[0] != key:
             parts, name = self._load_parts()
             options = {} if isinstance(name, Parser) else {"progress": self.progress}
             self._loaded = key, parts, resolve_parser(name, cache=self.cache, **options)
         return self._loaded[1:]
 
+    def _file(self) -> tuple[int, int] | None:
+        if isinstance(self.checkpoint, _Parts) or not os.path.exists(self.checkpoint):
+            return None
+        status = os.stat(self.checkpoint)
+        return status.st_mtime_ns, status.st_size
+
+    def _check_finite(self, vectors: Tensor) -> None:
+        (wrong,) = (~vectors.isfinite().all(dim=1)).nonzero(as_tuple=True)
+        if wrong.numel():
+            name = "the model" if isinstance(self.checkpoint, _Parts) else f"{os.fspath(self.checkpoint)}:"
+            raise ValueError(
+                f"{name} has diverged in training: the vector of 'texts[{int(wrong[0])}]' is not finite"
+            )
+
     def _load_parts(self) -> tuple[_Parts, str | Parser]:
         if isinstance(self.checkpoint, _Parts):
             if self.device is not None:
                 self.checkpoint.encoder.to(self.device)
-            return self.checkpoint, self.parser or "bundled"
+            return self.checkpoint, "bundled" if self.parser is None else self.parser
         from graphdep.training import load_task  # here, since Lightning takes seconds to import
 
         task, state = load_task(self.checkpoint)
+        parser = state.config.parser if self.parser is None else self.parser
+        if self.parser is None and parser != "bundled":
+            raise ValueError(
+                f"{os.fspath(self.checkpoint)}: trained with the parser {parser!r}; only 'bundled' is taken "
+                "from a checkpoint: if you trust that name, give it as 'parser' (--parser)"
+            )
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         encoder = cast(TextEncoder, task.model.encoder).to(device)
-        return _Parts(encoder, state.vocab, state.relations, task.edges), self.parser or state.config.parser
+        return _Parts(encoder, state.vocab, state.relations, task.edges), parser
 
     def _track(self, batches: list[list[int]]) -> Iterator[list[int]]:
         shown = self.progress

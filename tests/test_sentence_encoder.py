@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import os
 import pickle
 import subprocess
 import sys
@@ -161,8 +162,10 @@ def test_what_is_no_list_of_texts(encoder, texts, message):
 
 
 def test_wrong_settings(checkpoint, tmp_path):
-    with pytest.raises(ValueError, match=r"'batch_size' must be at least 1 \(got 0\)"):
-        SentenceEncoder(checkpoint, batch_size=0).encode(["a"])
+    for size in (0, 2.5, float("nan"), True, "8"):
+        message = rf"'batch_size' must be a whole number of at least 1 \(got {size!r}\)"
+        with pytest.raises(ValueError, match=message):
+            SentenceEncoder(checkpoint, batch_size=size).encode(["a"])
     with pytest.raises(FileNotFoundError, match="no checkpoint at"):
         SentenceEncoder(tmp_path / "none.ckpt").encode(["a"])
     with pytest.raises(ValueError, match="unknown parser 'none'"):
@@ -183,10 +186,50 @@ def test_arguments_are_kept_as_given_and_nothing_is_loaded_before_it_is_needed()
     assert encoder.fit(["a"]) is encoder
 
 
-def test_the_parser_of_the_checkpoint_is_the_default(checkpoint):
-    assert SentenceEncoder(checkpoint).encode(["ann saw bob"]).any()
+@pytest.fixture
+def changed(checkpoint, tmp_path):
+    """Writes a checkpoint with another parser or other weights, the same file each time."""
+
+    def write(parser=None, weights=None):
+        content = torch.load(checkpoint, weights_only=True)
+        if parser is not None:
+            content["graphdep"]["config"]["parser"] = parser
+        if weights is not None:
+            content["state_dict"] = weights
+        torch.save(content, tmp_path / "changed.ckpt")
+        return tmp_path / "changed.ckpt"
+
+    return write
+
+
+def test_only_the_bundled_parser_is_taken_from_a_checkpoint(checkpoint, changed, tmp_path):
+    assert SentenceEncoder(changed("bundled"), device="cpu").encode(["Ann saw Bob."]).any()
+    for name in (f"conllu:{tmp_path / 'x'}", "stanza:../../etc", "spacy:model", "corenlp"):
+        with pytest.raises(ValueError, match=f"trained with the parser '{name}'; only 'bundled' is taken"):
+            SentenceEncoder(changed(name)).encode(["a"])
+    given = load_task(checkpoint)[1].config.parser
     with pytest.raises(ValueError, match="has the text 'not in the file'"):
-        SentenceEncoder(checkpoint).encode(["not in the file"])
+        SentenceEncoder(checkpoint, parser=given).encode(["not in the file"])
+
+
+def test_a_model_that_has_diverged(checkpoint, changed):
+    weights = torch.load(checkpoint, weights_only=True)["state_dict"]
+    path = changed(weights={name: torch.full_like(value, torch.nan) for name, value in weights.items()})
+    encoder = SentenceEncoder(path, parser=Stub(), device="cpu")
+    with pytest.raises(ValueError, match=r"changed.ckpt: has diverged .* 'texts\[1\]' is not finite"):
+        encoder.encode(["", "ann saw bob"])
+
+
+def test_a_file_that_is_written_anew_is_loaded_anew(checkpoint, changed):
+    encoder = SentenceEncoder(changed(), parser=Stub(), device="cpu")
+    before = encoder.encode(["ann saw bob"])
+    loaded = encoder._loaded
+    assert torch.equal(encoder.encode(["ann saw bob"]), before)
+    assert encoder._loaded is loaded
+    task, _ = load_task(checkpoint)
+    task.model.reset_parameters()
+    os.utime(changed(weights=task.state_dict()), ns=(1, 1))
+    assert not torch.allclose(encoder.encode(["ann saw bob"]), before)
 
 
 def test_new_parameters_load_anew(encoder, checkpoint, tmp_path):

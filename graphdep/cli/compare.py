@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json as jsonlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 _SIDE = "Runs' folders or predictions.csv files, separated by commas, or a pattern in quotes."
 _SHARED = ("n", "samples")  # the same for all metrics
+# What metrics of labels take; others take any number.
+_LABELS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "accuracy": ("whole numbers", lambda values: values == np.rint(values)),
+    "f1": ("0 and 1", lambda values: np.isin(values, (0, 1))),
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ def compare(
     name = _task_of(runs, task)
     metrics = _choose(resolve_task(name).goal.metrics, metric, name)
     _check_same_examples(runs)
+    _check_labels(runs, [m.name for m in metrics])
     first, second = (np.stack([run.prediction for run in side]) for side in sides)
     rows = [asdict(test(m, runs[0].target, first, second, samples=samples, seed=seed)) for m in metrics]
     summary: dict[str, Any] = {
@@ -116,9 +123,13 @@ def _read(path: Path) -> Run:
         return Run(path, target, prediction, None, None)
     try:
         result = jsonlib.loads(beside.read_text(encoding="utf-8"))
-        return Run(path, target, prediction, str(result["task"]), str(result["model"]))
-    except (ValueError, KeyError, TypeError) as error:
+        run = Run(path, target, prediction, str(result["task"]), str(result["model"]))
+        examples = result.get("data", {}).get("examples", {}).get("test")  # older runs do not have it
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{beside}: damaged, or not the result of a run ({error!r})") from None
+    if examples not in (None, len(target)):
+        raise ValueError(f"{path} has {len(target)} examples, but the test split of {beside} has {examples}")
+    return run
 
 
 def _check_once(runs: list[Run]) -> None:
@@ -165,6 +176,20 @@ def _check_same_examples(runs: list[Run]) -> None:
                 f"{run.path}: example {i} has the target {run.target[i]}, but in {first.path} it is "
                 f"{first.target[i]}: these are not the same examples"
             )
+
+
+def _check_labels(runs: list[Run], names: list[str]) -> None:
+    """Finds what scikit-learn would refuse without the name of the file."""
+    columns = [(run.path, name, getattr(run, name)) for run in runs for name in ("target", "prediction")]
+    for metric in filter(_LABELS.get, names):
+        labels, allowed = _LABELS[metric]
+        for path, name, values in columns:
+            (wrong,) = np.nonzero(~allowed(values))
+            if wrong.size:
+                raise ValueError(
+                    f"{path}: example {wrong[0]} has the {name} {values[wrong[0]]}, but {metric} is for the "
+                    f"labels {labels}"
+                )
 
 
 def _describe(side: list[Run]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +34,8 @@ def embed(
     parser: Annotated[
         str | None,
         typer.Option(
-            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE. [default: as in training]"
+            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
+            "another one than bundled. [default: bundled]"
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
@@ -51,6 +53,8 @@ def embed(
         graphdep embed --checkpoint runs/.../best.ckpt "The dog chased the cat."
     """
     write = writer(output)
+    if output is not None:
+        check_output(output, checkpoint, source)
     texts = read_lines(text, source)
 
     from graphdep.sentence_encoder import SentenceEncoder
@@ -66,8 +70,9 @@ def embed(
     if output is not None:
         from graphdep.io import atomic_path
 
-        with atomic_path(output) as temporary:
-            write(temporary, vectors)
+        # A file, not its name: to a name like X.NPY NumPy would append .npy.
+        with atomic_path(output) as temporary, open(temporary, "wb") as file:
+            write(file, vectors)
     elif not json:
         write(sys.stdout, vectors)
     if json:
@@ -105,6 +110,28 @@ def read_lines(text: str | None, source: str | None) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
+    """Finds out before the work whether the file can be written, and that it is none of those that are read.
+
+    Raises:
+        ValueError: If it is one of them, a folder, or below something that is no folder to write in.
+    """
+    for name, read in (("--checkpoint", checkpoint), ("--input", source)):
+        if read is None or read == "-" or not (output.exists() and os.path.exists(read)):
+            continue
+        if os.path.samefile(output, read):
+            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+    if output.is_dir():
+        raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
+    folder = next(parent for parent in output.parents if parent.exists())
+    if not folder.is_dir():
+        raise ValueError(f"'output' cannot be written: {str(folder)!r} is no folder (got {str(output)!r})")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(
+            f"'output' cannot be written: no permission to write in {str(folder)!r} (got {str(output)!r})"
+        )
+
+
 def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:
     """Writes vectors in the format that the name of the file asks for.
 
@@ -115,7 +142,7 @@ def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:
 
     suffix = ".csv" if output is None else output.suffix.lower()
     if suffix == ".npy":
-        return np.save
+        return lambda file, vectors: np.save(file, vectors, allow_pickle=False)
     if suffix not in (".csv", ".tsv"):
         raise ValueError(f"'output' must end in .npy, .csv or .tsv (got {str(output)!r})")
     delimiter = "," if suffix == ".csv" else "\t"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from graphdep.metrics.metric import Metric
@@ -44,9 +45,9 @@ class Comparison:
 
 def compare(
     metric: Metric,
-    target: np.ndarray,
-    a: np.ndarray,
-    b: np.ndarray,
+    target: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     samples: int = 10_000,
     seed: int = 0,
@@ -80,28 +81,36 @@ def compare(
         seed: Seed of the resamples. (default: :obj:`0`)
 
     Shapes:
-        - target: :math:`(N)`
+        - target: :math:`(N)`, two examples at least
         - a, b: :math:`(N)` or :math:`(runs, N)`; the numbers of runs may differ, but then there is no
           randomisation test
 
     Raises:
-        ValueError: If shapes do not fit, a value is not finite or there are no samples.
+        ValueError: If shapes do not fit, a value or a score is not finite, or :obj:`samples` is no whole
+            number of at least 1.
     """
+    target = _numbers("target", target)
+    if target.ndim != 1 or target.size < 2:
+        raise ValueError(f"'target' must be a vector of at least 2 examples (got shape {target.shape})")
     runs_a, runs_b = _runs("a", a, target), _runs("b", b, target)
-    if samples < 1:
-        raise ValueError(f"'samples' must be at least 1 (got {samples})")
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
+        raise ValueError(f"'samples' must be a whole number of at least 1 (got {samples!r})")
+    samples = int(samples)
     scores = [[metric(run, target) for run in runs] for runs in (runs_a, runs_b)]
+    _check_scores(metric, "of a run", [*scores[0], *scores[1]])
     score_a, score_b = (float(np.mean(values)) for values in scores)
     difference = score_a - score_b
     # Sums in another order round differently; such differences are ties.
     slack = 1e-10 * max(abs(score_a), abs(score_b))
     rng = np.random.default_rng(seed)
     drawn = _bootstrap(metric, target, runs_a, runs_b, samples, rng)
+    _check_scores(metric, "of a resample", drawn)
     tail = min(np.count_nonzero(drawn <= slack), np.count_nonzero(drawn >= -slack))
     low, high = np.quantile(drawn, [0.025, 0.975])
     p_randomisation = None
     if len(runs_a) == len(runs_b):
         swapped = _randomisation(metric, target, runs_a, runs_b, samples, rng)
+        _check_scores(metric, "of a resample", swapped)
         p_randomisation = _share(np.count_nonzero(np.abs(swapped) >= abs(difference) - slack), samples)
     return Comparison(
         metric=metric.name,
@@ -117,16 +126,27 @@ def compare(
     )
 
 
-def _runs(name: str, predictions: np.ndarray, target: np.ndarray) -> np.ndarray:
-    if target.ndim != 1 or not target.size:
-        raise ValueError(f"'target' must be a vector of size > 0 (got shape {target.shape})")
+def _numbers(name: str, values: ArrayLike) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise ValueError(f"'{name}' must be finite numbers (got {array.dtype} {array})")
+    # The difference of two small or unsigned whole numbers would wrap around.
+    return array if array.dtype.kind == "f" else array.astype(np.int64)
+
+
+def _check_scores(metric: Metric, which: str, scores: list[float] | np.ndarray) -> None:
+    wrong = np.asarray(scores)[~np.isfinite(scores)]
+    if wrong.size:
+        raise ValueError(f"{metric.name}: the score {which} is not finite (got {wrong[0]})")
+
+
+def _runs(name: str, values: ArrayLike, target: np.ndarray) -> np.ndarray:
+    predictions = _numbers(name, values)
     if predictions.ndim not in (1, 2) or predictions.shape[-1] != target.size or not predictions.size:
         raise ValueError(
             f"'{name}' must have shape ({target.size},) or (runs, {target.size}), as 'target' has "
             f"{target.size} examples (got {predictions.shape})"
         )
-    if not (np.isfinite(predictions).all() and np.isfinite(target).all()):
-        raise ValueError(f"'{name}' or 'target' has a value that is not finite")
     return np.atleast_2d(predictions)
 
 

@@ -41,6 +41,10 @@ class StanzaEngine:
         """The stanza pipeline."""
         return self._load()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy loads its own pipeline, which has locks and large models.
+        return {key: value for key, value in self.__dict__.items() if key != "pipeline"}
+
     def parse(self, texts: Sequence[str]) -> list[Parsed]:
         """Parses raw texts."""
         return self._annotate(self._split(texts))

@@ -12,7 +12,10 @@ from graphdep.io import atomic_path
 
 PREDICTIONS = "predictions.csv"
 _HEADER = "example,target,prediction"
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
+# As repr() writes them; float() takes more, such as 1_0 or the digits of other scripts.
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_FLOAT = re.compile(r"-?[0-9]+(?=[.e])(\.[0-9]+)?(e[+-]?[0-9]+)?")
+_INT64 = range(-(2**63), 2**63)
 
 
 def write_predictions(path: str | os.PathLike[str], target: np.ndarray, prediction: np.ndarray) -> None:
@@ -24,14 +27,17 @@ def write_predictions(path: str | os.PathLike[str], target: np.ndarray, predicti
         - target, prediction: :math:`(N)`, whole numbers for classes, else floats
 
     Raises:
-        ValueError: If they are not two vectors of one size > 0, or a value is not a finite number.
+        ValueError: If they are not two vectors of one size > 0, or a value is not a finite number that int64
+            or float64 holds.
     """
     if target.shape != prediction.shape or target.ndim != 1 or not target.size:
         shapes = f"{target.shape} and {prediction.shape}"
         raise ValueError(f"'target' and 'prediction' must be vectors of one size > 0 (got {shapes})")
     for name, values in (("target", target), ("prediction", prediction)):
-        if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
-            raise ValueError(f"'{name}' must be finite numbers (got {values.dtype} {values})")
+        if not _is_exact(values):
+            raise ValueError(
+                f"'{name}' must be finite numbers that int64 or float64 holds (got {values.dtype} {values})"
+            )
     rows = zip(target.tolist(), prediction.tolist())
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         file.write(_HEADER + "\n")
@@ -50,15 +56,22 @@ def read_predictions(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarr
     # A byte that is not UTF-8 is no number either: replaced, it is found with its line below.
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         lines = file.read().split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    if not lines or lines[0] != _HEADER:
-        raise _error(path, 1, f"the header must be {_HEADER!r}", lines[0] if lines else "")
+    if lines[0] != _HEADER:
+        raise _error(path, 1, f"the header must be {_HEADER!r}", lines[0])
+    if lines[-1] != "":
+        raise _error(path, len(lines), "the file is cut: its last line has no line break", lines[-1])
+    lines.pop()
     if len(lines) == 1:
         raise _error(path, 1, "no example after the header")
     rows = [_row(path, number, line) for number, line in enumerate(lines[1:], start=2)]
     target, prediction = (_array(column) for column in zip(*rows))
     return target, prediction
+
+
+def _is_exact(values: np.ndarray) -> bool:
+    if values.dtype.kind in "iu":
+        return int(values.max()) in _INT64
+    return values.dtype.kind == "f" and values.dtype.itemsize <= 8 and bool(np.isfinite(values).all())
 
 
 def _row(path: str | os.PathLike[str], number: int, line: str) -> tuple[float, float]:
@@ -71,12 +84,9 @@ def _row(path: str | os.PathLike[str], number: int, line: str) -> tuple[float, f
 
 
 def _number(path: str | os.PathLike[str], number: int, name: str, text: str) -> float:
-    if _WHOLE.fullmatch(text):
+    if _WHOLE.fullmatch(text) and int(text) in _INT64:
         return int(text)
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if _FLOAT.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise _error(path, number, f"the {name} is not a finite number", text)
     return value

@@ -24,11 +24,14 @@ class MergeTypes(BaseTransform):
         - ``edge_type``: :math:`(|\mathcal{E}|)`, long
 
     Raises:
-        ValueError: If the data has no ``edge_type``.
+        ValueError: If an argument is no bool, or the data has no ``edge_type``.
     """
 
     def __init__(self, *, labels: bool = False, directions: bool = True) -> None:
-        self.labels, self.directions = bool(labels), bool(directions)
+        for name, value in (("labels", labels), ("directions", directions)):
+            if not isinstance(value, bool):
+                raise ValueError(f"'{name}' must be True or False (got {value!r})")
+        self.labels, self.directions = labels, directions
 
     def forward(self, data: Data) -> Data:
         if "edge_type" not in data:

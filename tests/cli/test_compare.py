@@ -18,9 +18,9 @@ BAD = np.where(np.arange(40) < 20, TARGET, 0)
 def folder(tmp_path):
     """Writes a run's folder."""
 
-    def write(name, prediction, target=TARGET, task="sick-e", model="dt"):
+    def write(name, prediction, target=TARGET, task="sick-e", model="dt", **more):
         write_predictions(tmp_path / name / "predictions.csv", target, prediction)
-        result = json.dumps({"task": task, "model": model})
+        result = json.dumps({"task": task, "model": model, **more})
         (tmp_path / name / "result.json").write_text(result, encoding="utf-8")
 
     return write
@@ -81,6 +81,12 @@ def test_bare_files_need_the_task(run, tmp_path):
     assert list(json.loads(run(*arguments, "--metric", "mse").stdout)["metrics"]) == ["mse"]
 
 
+def test_the_number_of_examples_is_that_of_the_result(run, folder):
+    folder("good", GOOD, data={"examples": {"train": 7, "test": 40}})
+    folder("older", BAD, data={"pairs": {"test": 41}})
+    assert run("compare", "good", "older", "--samples", 10, "--json").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -96,6 +102,19 @@ def test_bare_files_need_the_task(run, tmp_path):
         (["good", "bad", "--task", "sick-r"], "different tasks: 'sick-r' (--task) and 'sick-e'"),
         (["good", "bad", "--metric", "mse"], "no metric 'mse' of sick-e; choose one of accuracy"),
         (["good", "damaged"], "damaged/result.json: damaged, or not the result of a run"),
+        (["good", "no-data"], "no-data/result.json: damaged, or not the result of a run"),
+        (
+            ["good", "cut"],
+            "cut/predictions.csv has 40 examples, but the test split of cut/result.json has 41",
+        ),
+        (
+            ["good", "half"],
+            "half/predictions.csv: example 3 has the prediction 0.5, but accuracy is for the labels whole",
+        ),
+        (
+            ["mrpc", "mrpc2", "--metric", "f1"],
+            "mrpc/predictions.csv: example 2 has the target 2, but f1 is for the labels 0 and 1",
+        ),
     ],
 )
 def test_errors(run, folder, tmp_path, arguments, message):
@@ -105,6 +124,11 @@ def test_errors(run, folder, tmp_path, arguments, message):
     folder("short", GOOD[:3], target=TARGET[:3])
     folder("graded", GOOD, task="sick-r")
     folder("damaged", GOOD)
+    folder("no-data", GOOD, data=[])
+    folder("cut", GOOD, data={"examples": {"test": 41}})
+    folder("half", np.where(np.arange(40) == 3, 0.5, TARGET))
+    folder("mrpc", GOOD % 2, task="mrpc")
+    folder("mrpc2", BAD % 2, task="mrpc")
     (tmp_path / "damaged" / "result.json").write_text("{", encoding="utf-8")
     (tmp_path / "empty").mkdir()
     done = run("compare", *arguments)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ TEXTS = ["ann saw bob", "", "bob saw ann", "  ", "ann saw bob"]
 
 @pytest.fixture(scope="module")
 def checkpoint(corpus, tmp_path_factory):
-    """A trained model; the parser that it remembers looks the trees up in a file."""
+    """A trained model; the parser that it remembers looks the trees up in a file, and has to be given."""
     from graphdep.training import TrainConfig, train
 
     settings = {
@@ -30,20 +31,26 @@ def checkpoint(corpus, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def expected(checkpoint):
-    return SentenceEncoder(checkpoint).encode(TEXTS).numpy()
+def model(checkpoint, corpus):
+    """Options that load it."""
+    return ["--checkpoint", checkpoint, *corpus[2:]]
+
+
+@pytest.fixture(scope="module")
+def expected(checkpoint, corpus):
+    return SentenceEncoder(checkpoint, parser=corpus[3]).encode(TEXTS).numpy()
 
 
 def read(path):
-    if path.suffix == ".npy":
+    if path.suffix.lower() == ".npy":
         return np.load(path, allow_pickle=False)
     return np.loadtxt(path, delimiter="," if path.suffix == ".csv" else "\t", dtype=np.float32)
 
 
-@pytest.mark.parametrize("name", ["vectors.npy", "vectors.csv", "new/vectors.TSV"])
-def test_line_i_is_row_i(run, checkpoint, expected, tmp_path, name):
+@pytest.mark.parametrize("name", ["vectors.npy", "X.NPY", "vectors.csv", "new/vectors.TSV"])
+def test_line_i_is_row_i(run, model, expected, tmp_path, name):
     (tmp_path / "texts.txt").write_bytes(b"\xef\xbb\xbf" + "\r\n".join([*TEXTS, ""]).encode())
-    done = run("embed", "--checkpoint", checkpoint, "--input", "texts.txt", "--output", name)
+    done = run("embed", *model, "--input", "texts.txt", "--output", name)
     assert done.exit_code == 0, done.stderr
     assert done.stdout == ""
     vectors = read(tmp_path / name)
@@ -52,31 +59,31 @@ def test_line_i_is_row_i(run, checkpoint, expected, tmp_path, name):
     assert f"5 texts, 8 numbers each, 0 texts with a chain tree -> {name}" in done.stderr
 
 
-def test_the_last_line_may_lack_its_break_and_may_be_empty(run, checkpoint, tmp_path):
+def test_the_last_line_may_lack_its_break_and_may_be_empty(run, model, tmp_path):
     for content, rows in (("ann saw bob", 1), ("ann saw bob\n", 1), ("ann saw bob\n\n", 2), ("\n", 1)):
         (tmp_path / "texts.txt").write_text(content)
-        done = run("embed", "--checkpoint", checkpoint, "--input", "texts.txt", "--json")
+        done = run("embed", *model, "--input", "texts.txt", "--json")
         assert json.loads(done.stdout)["shape"] == [rows, 8]
 
 
-def test_stdin_to_stdout(run, checkpoint, expected):
-    arguments = ["embed", "--checkpoint", checkpoint, "--input", "-", "--batch-size", "1"]
+def test_stdin_to_stdout(run, model, expected):
+    arguments = ["embed", *model, "--input", "-", "--batch-size", "1"]
     done = CliRunner().invoke(app, arguments, input="\n".join(TEXTS).encode())
     assert done.exit_code == 0, done.stderr
     vectors = np.loadtxt(io.StringIO(done.stdout), delimiter=",", dtype=np.float32)
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
-def test_one_text_as_json(run, checkpoint, expected):
-    done = run("embed", "--checkpoint", checkpoint, "ann saw bob", "--json")
+def test_one_text_as_json(run, model, checkpoint, expected):
+    done = run("embed", *model, "ann saw bob", "--json")
     assert done.exit_code == 0, done.stderr
     result = json.loads(done.stdout)
     np.testing.assert_allclose(result.pop("vectors"), expected[:1], atol=1e-6)
     assert result == {"checkpoint": checkpoint, "shape": [1, 8], "parser_failures": 0, "output": None}
 
 
-def test_json_beside_a_file(run, checkpoint, tmp_path):
-    done = run("embed", "--checkpoint", checkpoint, "ann saw bob", "--output", "vectors.npy", "--json")
+def test_json_beside_a_file(run, model, tmp_path):
+    done = run("embed", *model, "ann saw bob", "--output", "vectors.npy", "--json")
     result = json.loads(done.stdout)
     assert result["output"] == "vectors.npy"
     assert "vectors" not in result
@@ -98,13 +105,46 @@ def test_json_beside_a_file(run, checkpoint, tmp_path):
         (["no such tree", "--output", "vectors.npy"], "has the text 'no such tree'"),
     ],
 )
-def test_errors(run, checkpoint, tmp_path, arguments, message):
+def test_errors(run, model, tmp_path, arguments, message):
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
-    done = run("embed", "--checkpoint", checkpoint, *arguments)
+    done = run("embed", *model, *arguments)
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (tmp_path / "vectors.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("texts.csv", "'output' is the file of --input, which would be lost (got 'texts.csv')"),
+        ("model.npy", "'output' is the file of --checkpoint, which would be lost (got 'model.npy')"),
+        ("folder.csv", "'output' must be a file (got the folder 'folder.csv')"),
+        ("texts.csv/a/v.npy", "cannot be written: 'texts.csv' is no folder (got 'texts.csv/a/v.npy')"),
+        ("closed/v.npy", "cannot be written: no permission to write in 'closed' (got 'closed/v.npy')"),
+    ],
+)
+def test_an_unusable_output_is_found_before_anything_is_read(run, tmp_path, monkeypatch, output, message):
+    for name in ("texts.csv", "model.ckpt"):
+        (tmp_path / name).write_bytes(b"no UTF-8 and no checkpoint: \xff")
+    (tmp_path / "model.npy").symlink_to("model.ckpt")
+    for name in ("folder.csv", "closed"):
+        (tmp_path / name).mkdir()
+    # Whoever runs the tests may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != "closed")
+    before = sorted(tmp_path.rglob("*"))
+    done = run("embed", "--checkpoint", "model.ckpt", "--input", "./texts.csv", "--output", output)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "texts.csv").read_bytes().endswith(b"\xff")
+
+
+def test_the_parser_of_a_checkpoint_has_to_be_given(run, checkpoint, corpus):
+    done = run("embed", "--checkpoint", checkpoint, "ann saw bob")
+    assert done.exit_code == 2
+    assert f"trained with the parser '{corpus[3]}'; only 'bundled' is taken" in done.stderr
+    assert "--parser" in done.stderr
 
 
 def test_help(run):

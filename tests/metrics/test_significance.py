@@ -142,15 +142,48 @@ def test_a_metric_of_ones_own():
     [
         ({"a": np.ones(3)}, r"'a' must have shape \(4,\) or \(runs, 4\), .*\(got \(3,\)\)"),
         ({"b": np.ones((0, 4))}, r"'b' must have shape .*\(got \(0, 4\)\)"),
-        ({"b": np.array([1, 1, 1, np.nan])}, "'b' or 'target' has a value that is not finite"),
-        ({"target": np.ones((2, 2))}, r"'target' must be a vector of size > 0 \(got shape \(2, 2\)\)"),
-        ({"samples": 0}, r"'samples' must be at least 1 \(got 0\)"),
+        (
+            {"b": np.array([1, 1, 1, np.nan])},
+            r"'b' must be finite numbers \(got float64 \[ 1.  1.  1. nan\]\)",
+        ),
+        ({"a": ["1"] * 4}, r"'a' must be finite numbers \(got <U1"),
+        (
+            {"target": np.ones((2, 2))},
+            r"'target' must be a vector of at least 2 examples \(got shape \(2, 2\)",
+        ),
+        (
+            {"target": [1], "a": [1], "b": [1]},
+            r"'target' must be a vector of at least 2 .*\(got shape \(1,\)",
+        ),
+        ({"samples": 0}, r"'samples' must be a whole number of at least 1 \(got 0\)"),
+        ({"samples": 10.0}, r"'samples' must be a whole number of at least 1 \(got 10.0\)"),
+        ({"samples": True}, r"'samples' must be a whole number of at least 1 \(got True\)"),
     ],
 )
 def test_errors(change, message):
     arguments = {"target": np.ones(4), "a": np.ones(4), "b": np.ones(4)} | change
     with pytest.raises(ValueError, match=message):
         compare(MSE, **arguments)
+
+
+def test_a_score_that_is_not_finite():
+    target, a, b = systems(20)
+    infinite = Metric("odd", lambda p, t: np.inf if (p == a).all() else 0.0, lambda train, t: 0.0, "")
+    with pytest.raises(ValueError, match=r"odd: the score of a run is not finite \(got inf\)"):
+        compare(infinite, target, a, b, samples=5)
+    undefined = dataclasses.replace(
+        infinite, compute=lambda p, t: 0.0, weighted=lambda p, t, weight: np.full(len(weight), np.nan)
+    )
+    with pytest.raises(ValueError, match=r"odd: the score of a resample is not finite \(got nan\)"):
+        compare(undefined, target, a, b, samples=5)
+
+
+def test_lists_and_small_types_are_arrays():
+    target, a, b = systems(20)
+    expected = compare(MSE, target, a, b, samples=20)
+    assert compare(MSE, target.tolist(), a.tolist(), [b.tolist()], samples=np.int64(20)) == expected
+    assert compare(MSE, *(x.astype(np.uint8) for x in (target, a, b)), samples=20) == expected
+    assert compare(MSE, *(x.astype(bool) for x in (target, a, b)), samples=20) == expected
 
 
 def test_seeds_are_compared_by_welch():

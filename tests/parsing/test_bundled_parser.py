@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 import shutil
 import socket
@@ -143,6 +145,16 @@ def test_missing_and_broken_models_are_named(tmp_path):
         (tmp_path / file.name).write_bytes(b"no model")
     with pytest.raises(ParserUnavailableError, match="do not load"):
         BundledParser(tmp_path).parse(["hello"])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda parser: pickle.loads(pickle.dumps(parser))])
+def test_copies_of_a_parser_that_has_parsed_load_their_own_models(parser, copied):
+    expected = parser.parse(["A dog barks."])
+    other = copied(parser)
+    assert "pipeline" in vars(parser._engine)
+    assert "pipeline" not in vars(other._engine)
+    assert other.parse(["A dog barks."]) == expected
+    assert other._engine.pipeline is not parser._engine.pipeline
 
 
 def test_options_are_checked():

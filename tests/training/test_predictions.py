@@ -35,6 +35,19 @@ def test_a_file_saved_by_a_spreadsheet(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32, np.float64]
+)
+def test_the_ends_of_each_type_come_back(tmp_path, dtype):
+    limits = np.finfo(dtype) if np.issubdtype(dtype, np.floating) else np.iinfo(dtype)
+    largest = 2**63 - 1 if dtype is np.uint64 else limits.max
+    written = np.array([limits.min, largest], dtype=dtype)
+    write_predictions(tmp_path / "p.csv", written, written[::-1])
+    target, prediction = read_predictions(tmp_path / "p.csv")
+    assert target.tolist() == written.tolist()
+    assert prediction.tolist() == written[::-1].tolist()
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         (b"", r"p.csv:1: the header must be 'example,target,prediction' \(got ''\)"),
@@ -51,6 +64,13 @@ def test_a_file_saved_by_a_spreadsheet(tmp_path):
         (b"example,target,prediction\n0,1,nan\n", r"p.csv:2: the prediction is not a finite number"),
         (b"example,target,prediction\n0,1,1e999\n", r"p.csv:2: the prediction is not a finite number"),
         (b"example,target,prediction\n0,1,\xff\n", r"p.csv:2: the prediction is not a finite number"),
+        (b"example,target,prediction\n0,1,1_0\n", r"p.csv:2: the prediction is not a .*got '1_0'"),
+        (b"example,target,prediction\n0, 1,1\n", r"p.csv:2: the target is not a .*got ' 1'"),
+        ("example,target,prediction\n0,1,\u0663\n".encode(), r"p.csv:2: the prediction is not a finite"),
+        ("example,target,prediction\n0,1,\u0663.5\n".encode(), r"p.csv:2: the prediction is not a finite"),
+        (b"example,target,prediction\n0,1,9223372036854775808\n", r"p.csv:2: the prediction is not a"),
+        (b"example,target,prediction\n0,1,1\n1,1,1", r"p.csv:3: the file is cut: .* \(got '1,1,1'\)"),
+        (b"example,target,prediction", "p.csv:1: the file is cut: its last line has no line break"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path, text, message):
@@ -64,4 +84,7 @@ def test_nothing_wrong_is_written(tmp_path):
         write_predictions(tmp_path / "p.csv", np.ones(2), np.ones(1))
     with pytest.raises(ValueError, match="'prediction' must be finite numbers"):
         write_predictions(tmp_path / "p.csv", np.ones(1), np.array([np.nan]))
+    for wrong in (np.ones(1, dtype=np.longdouble), np.array([2**63], dtype=np.uint64), np.array([True])):
+        with pytest.raises(ValueError, match=f"'target' must be finite numbers .*got {wrong.dtype}"):
+            write_predictions(tmp_path / "p.csv", wrong, np.ones(1))
     assert not list(tmp_path.iterdir())

@@ -60,6 +60,13 @@ def test_presets_merge():
     assert names == {"[SELF]", "dep", "path(0,2)", "path(1,1)"}
 
 
+@pytest.mark.parametrize("name", ["labels", "directions"])
+@pytest.mark.parametrize("value", [0, 1, None, "false"])
+def test_flags_are_bools(name, value):
+    with pytest.raises(ValueError, match=rf"'{name}' must be True or False \(got {value!r}\)"):
+        MergeTypes(**{name: value})
+
+
 def test_repr_and_missing_types():
     assert repr(MergeTypes(directions=False)) == "MergeTypes(labels=False, directions=False)"
     with pytest.raises(ValueError, match="put TreePathTypes"):

@@ -20,10 +20,16 @@ class ClassificationHead(nn.Module):
 
     Shapes:
         - x: :math:`(B, C)`; output: :math:`(B, C')`
+
+    Raises:
+        ValueError: If a size is below 1.
     """
 
     def __init__(self, in_channels: int, out_channels: int, dropout: float = 0.0) -> None:
         super().__init__()
+        for name, size in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if size < 1:
+                raise ValueError(f"'{name}' must be at least 1 (got {size})")
         self.dropout = nn.Dropout(dropout)
         self.lin = nn.Linear(in_channels, out_channels)
 

@@ -34,7 +34,8 @@ class LSTMEncoder(TextEncoder):
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`hidden_channels` is odd for two directions, or the data has no ROOT nodes.
+        ValueError: If :obj:`hidden_channels` is below 1, or odd for two directions, or the data has no
+            ROOT nodes.
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class LSTMEncoder(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
+        if hidden_channels < 1:
+            raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
         if bidirectional and hidden_channels % 2:
             raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
         self.hidden_channels = hidden_channels

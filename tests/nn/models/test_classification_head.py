@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -29,3 +30,10 @@ def test_reset_parameters() -> None:
         nn.init.constant_(parameter, torch.nan)
     head.reset_parameters()
     assert all(bool(parameter.isfinite().all()) for parameter in head.parameters())
+
+
+def test_sizes_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"'in_channels' must be at least 1 \(got 0\)"):
+        ClassificationHead(0, 2)
+    with pytest.raises(ValueError, match=r"'out_channels' must be at least 1 \(got -1\)"):
+        ClassificationHead(2, -1)

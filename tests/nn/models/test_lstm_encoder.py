@@ -139,6 +139,9 @@ def test_bfloat16() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'hidden_channels' must be even for two directions \\(got 7\\)"):
         make(hidden_channels=7, bidirectional=True)
+    for bidirectional in (False, True):
+        with pytest.raises(ValueError, match="'hidden_channels' must be at least 1 \\(got 0\\)"):
+            make(hidden_channels=0, bidirectional=bidirectional)
     assert make(hidden_channels=7).hidden_channels == 7
     rootless = to_data([random_sentence(random.Random(0), 3)], vocab=VOCAB, root=False)
     with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
