@@ -101,15 +101,18 @@ $(VENV)/.torch: constraints.txt | $(VENV)/.created
 	@$(PIP) setuptools wheel torch
 	@touch $@
 
-# No build isolation, so that a change of pyproject.toml needs no network either.
+# No build isolation, so that a change of pyproject.toml needs no network either. Compat: as a plain path the package
+# is found before a clone's folder of the same name that lies beside a script.
+EDITABLE := --no-build-isolation --config-settings editable_mode=compat
+
 $(VENV)/.installed: pyproject.toml constraints.txt $(VENV)/.torch
 	@echo "== installing graphdep and what it needs"
-	@$(PIP) --no-build-isolation -e .
+	@$(PIP) $(EDITABLE) -e .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.installed
 	@echo "== installing the development tools"
-	@$(PIP) --no-build-isolation -e ".[dev]"
+	@$(PIP) $(EDITABLE) -e ".[dev]"
 	@touch $@
 
 clean:

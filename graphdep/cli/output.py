@@ -10,6 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 
+def say_loading() -> None:
+    """A sign of life before PyTorch is imported, which takes seconds, on a busy machine a minute."""
+    print("graphdep: loading ...", file=sys.stderr, flush=True)
+
+
 def print_json(value: dict[str, Any]) -> None:
     """One object, and nothing else, on stdout."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")

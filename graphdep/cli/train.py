@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from graphdep.cli import options as o
-from graphdep.cli.output import print_json, print_scores
+from graphdep.cli.output import print_json, print_scores, say_loading
 
 
 def train(
@@ -48,6 +48,7 @@ def train(
 
         graphdep train --edges dra --set hidden_channels=64 --set lr=0.01 --json
     """
+    say_loading()
     given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
     given |= {"max_epochs": max_epochs, "limit_train": limit_train}
     config = o.config_of(model, o.gather(given, settings))

@@ -198,9 +198,10 @@ class ParsedDataset(InMemoryDataset):
     def _missing(self, split: str) -> str:
         source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"
         names = ", ".join(self.raw_file_pattern(name) for name in self.splits)
+        missing = "" if Path(self.raw_dir).is_dir() else " (no such folder)"
         why = "" if split == self.split else " (the vocabulary is built from it unless 'vocab' is given)"
         return (
-            f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{source}. "
+            f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{missing}{source}. "
             f"{self.corpus} consists of {names}; it is published at {self.published}. "
             "Unpack it anywhere and pass that folder as raw_from=DIR (on the command line: --raw-from DIR)"
         )
