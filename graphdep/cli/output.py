@@ -11,8 +11,9 @@ from rich.table import Table
 
 
 def say_loading() -> None:
-    """A sign of life before PyTorch is imported, which takes seconds, on a busy machine a minute."""
-    print("graphdep: loading ...", file=sys.stderr, flush=True)
+    """A sign of life in a terminal before PyTorch is imported: seconds, on a busy machine a minute."""
+    if sys.stderr.isatty():
+        print("graphdep: loading ...", file=sys.stderr, flush=True)
 
 
 def print_json(value: dict[str, Any]) -> None:
