@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.nn.inits import reset
 
 from graphdep.nn.models._utterances import check_sentences
-from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.nn.models.sentence_model import SentenceModel
 
 
-class SentencePairModel(nn.Module):
+class SentencePairModel(SentenceModel):
     r"""Encodes both sentences of every example with one encoder and compares them with a head.
 
     Args:
@@ -23,14 +22,6 @@ class SentencePairModel(nn.Module):
     Raises:
         ValueError: If the examples do not have two sentences each.
     """
-
-    def __init__(self, encoder: TextEncoder, head: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.head = encoder, head
-
-    def reset_parameters(self) -> None:
-        reset(self.encoder)
-        reset(self.head)
 
     def forward(self, data: Data) -> Tensor:
         check_sentences(data, 2, "pairs have two sentences each")
