@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -199,7 +200,8 @@ def _describe(side: list[Run]) -> dict[str, Any]:
 
 def _print(summary: dict[str, Any]) -> None:
     table = Table(
-        *("metric", "A", "B", "A - B", "95% interval", "p (bootstrap)", "p (randomisation)", "p (seeds)"),
+        *("metric", "A", "B", "A - B", "95% interval", "p boot", "p rand", "p seeds"),
+        box=SIMPLE,  # fits a terminal of 80 columns
         title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
     )
     for name, row in summary["metrics"].items():
@@ -209,7 +211,7 @@ def _print(summary: dict[str, Any]) -> None:
             "-" if p is None else f"{p:.3g}"
             for p in (row["p_bootstrap"], row["p_randomisation"], row["p_seeds"])
         )
-        table.add_row(name, *scores, f"{low:+.4f} to {high:+.4f}", *ps)
+        table.add_row(name, *scores, f"{low:+.3f} {high:+.3f}", *ps)
     console = Console()
     console.print(table)
     for line in _notes(summary):
@@ -225,9 +227,10 @@ def _notes(summary: dict[str, Any]) -> list[str]:
     if max(counts) == 1:
         seeds = "the spread over seeds is not in it, unless several runs of each are given"
     else:
-        seeds = "p (seeds) is the chance by the choice of the seeds alone (Welch's t-test over the runs)"
+        seeds = "p seeds is the chance by the choice of the seeds alone (Welch's t-test over the runs)"
     lines.append(
-        "p is the chance of a difference at least this large, by the choice of the test examples alone, if A "
+        "p (boot: paired bootstrap; rand: approximate randomisation) is the chance of a difference at "
+        "least this large, by the choice of the test examples alone, if A "
         f"and B were equally good; {seeds}."
     )
     if counts[0] != counts[1]:

@@ -47,7 +47,7 @@ def test_table_says_what_p_means(run, folder):
     folder("bad", BAD)
     done = run("compare", "good", "bad", "--samples", 100)
     assert done.exit_code == 0, done.stderr
-    for text in ("accuracy", "p (bootstrap)", "p (randomisation)", "95% interval", "p is the chance of"):
+    for text in ("accuracy", "p boot", "p rand", "p seeds", "paired bootstrap", "is the chance of"):
         assert text in done.stdout
     assert "the spread over seeds is not in it, unless several runs of each are given" in done.stdout
 
