@@ -52,7 +52,7 @@ train_loader = DataLoader(train_dataset, batch_size=32, shuffle=True)
 val_loader = DataLoader(val_dataset, batch_size=128)
 test_loader = DataLoader(test_dataset, batch_size=128)
 
-# The baselines read words and tree from the node table; only attention needs edges.
+# The baselines read words and tree from the node table, and leave the edges alone.
 num_words = len(train_dataset.vocab)
 edges = T.resolve("dt") if args.encoder == "dt" else T.resolve("transformer-utterance")
 if args.encoder in ("dt", "transformer"):

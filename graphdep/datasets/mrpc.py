@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 
+from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
@@ -102,10 +103,10 @@ class MRPC(TextDataset):
         log: bool = True,
         force_reload: bool = False,
     ) -> None:
-        if layout not in (*FILES, None):
-            raise ValueError(f"'layout' must be one of {', '.join(FILES)} (got {layout!r})")
-        source = None if raw_from is None else Path(raw_from).expanduser()
-        self.layout = _choose(layout, source, Path(root).expanduser() / "raw")
+        # GLUE's script leaves the published files beside its own, so a folder with both is GLUE's.
+        self.layout = choose_layout(
+            layout, tuple(FILES), raw_from, root, to_copy=_layouts_in, copied=_layouts_in
+        )
         super().__init__(
             root,
             split,
@@ -128,11 +129,6 @@ class MRPC(TextDataset):
                 "MRPC: %s has no %s, so 'val' is every tenth pair of the training file, not GLUE's dev split",
                 *(self.raw_dir, DEV_IDS[0]),
             )
-
-    @property
-    def num_classes(self) -> int:
-        """2, whatever the split holds."""
-        return len(self.labels)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         path = folder / FILES[self.layout][split]
@@ -218,24 +214,6 @@ def _new_ids(path: Path, line: int, row: list[str], line_of: dict[Ids, int]) -> 
         raise row_error(path, line, f"duplicate pair, first on line {line_of[ids]}", " ".join(row))
     line_of[ids] = line
     return ids
-
-
-def _choose(layout: str | None, source: Path | None, raw: Path) -> str:
-    """The layout to load: that of the files to copy, else that of those in ``raw``."""
-    found = [] if source is None else _layouts_in(source)
-    if layout and found and layout not in found:
-        raise ValueError(
-            f"'layout' is {layout!r}, but the files in raw_from={str(source)!r} are {found[0]!r}"
-        )
-    if layout or found:
-        return layout or found[-1]  # GLUE's script leaves the published files beside its own
-    here = _layouts_in(raw)
-    if len(here) > 1:
-        raise ValueError(
-            f"{raw} has both layouts: say which with 'layout' (one of {', '.join(FILES)}), "
-            "or keep the files of one"
-        )
-    return here[0] if here else "msrp"
 
 
 def _layouts_in(folder: Path) -> list[str]:

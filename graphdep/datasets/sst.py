@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 
+from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
@@ -86,10 +87,9 @@ class SST(TextDataset):
         log: bool = True,
         force_reload: bool = False,
     ) -> None:
-        if layout not in (*LAYOUTS, None):
-            raise ValueError(f"'layout' must be one of {', '.join(LAYOUTS)} (got {layout!r})")
-        source = None if raw_from is None else Path(raw_from).expanduser()
-        self.layout = _choose(layout, source, Path(root).expanduser() / "raw")
+        self.layout = choose_layout(
+            layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
+        )
         super().__init__(
             root,
             split,
@@ -107,11 +107,6 @@ class SST(TextDataset):
             log=log,
             force_reload=force_reload,
         )
-
-    @property
-    def num_classes(self) -> int:
-        """2, whatever the split holds."""
-        return len(self.labels)
 
     @property
     def raw_dir(self) -> str:
@@ -164,26 +159,17 @@ def _review(path: Path, line: int, row: list[str]) -> Review:
     return Review(text.split(), int(label))
 
 
-def _choose(layout: str | None, source: Path | None, raw: Path) -> str:
-    """The layout to load: that of the files to copy, else that of those in ``raw``."""
-    found = None if source is None else _layout_in(source)
-    if layout and found and layout != found:
-        raise ValueError(f"'layout' is {layout!r}, but the files in raw_from={str(source)!r} are {found!r}")
-    if layout or found:
-        return layout or str(found)
-    here = [name for name in LAYOUTS if any((_raw(raw, name) / file).is_file() for file in FILES.values())]
-    if len(here) > 1:
-        raise ValueError(f"{raw} has both layouts: say which with 'layout' (one of {', '.join(LAYOUTS)})")
-    return here[0] if here else LAYOUTS[0]
+def _layouts_below(raw: Path) -> list[str]:
+    return [name for name in LAYOUTS if any((_raw(raw, name) / file).is_file() for file in FILES.values())]
 
 
-def _layout_in(folder: Path) -> str | None:
-    """The layout of a folder's files, by their first lines."""
+def _layouts_in(folder: Path) -> list[str]:
+    """The layout of a folder's files, by their first lines; none where there are no files."""
     layouts = {file: _layout_of(folder / file) for file in FILES.values() if (folder / file).is_file()}
     if len(set(layouts.values())) > 1:
         found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
         raise ValueError(f"{folder} mixes two layouts: {found}")
-    return next(iter(layouts.values()), None)
+    return list(layouts.values())[:1]
 
 
 def _layout_of(path: Path) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from graphdep.datasets.joining import join_sentences
 from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
+
+T = TypeVar("T")
 
 
 class TextDataset(ParsedDataset):
@@ -23,6 +25,8 @@ class TextDataset(ParsedDataset):
         root_node: Put a ROOT node before the words of each sentence. (default: :obj:`True`)
         options: As in :class:`ParsedDataset`.
     """
+
+    labels: tuple[str, ...]
 
     def __init__(
         self,
@@ -43,16 +47,21 @@ class TextDataset(ParsedDataset):
     def options(self) -> dict[str, Any]:
         return {"parser": self._parser.fingerprint}
 
+    @property
+    def num_classes(self) -> int:
+        """The number of labels, whatever the split holds."""
+        return len(self.labels)
+
     def trees_of_texts(self, texts: Sequence[str]) -> list[Sentence]:
         """One tree a text, also where the parser sees several sentences (:func:`join_sentences`)."""
-        before = self._parser.failures
-        parses = self._parser.parse(texts)
-        self.parser_failures += self._parser.failures - before
-        return [join_sentences(parse) for parse in parses]
+        return [join_sentences(parse) for parse in self._counting(self._parser.parse, texts)]
 
     def trees_of_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
         """One tree a list of words, which are kept as they are."""
+        return self._counting(self._parser.parse_words, words)
+
+    def _counting(self, parse: Callable[[Any], list[T]], items: Sequence[Any]) -> list[T]:
         before = self._parser.failures
-        trees = self._parser.parse_words(words)
+        parsed = parse(items)
         self.parser_failures += self._parser.failures - before
-        return trees
+        return parsed

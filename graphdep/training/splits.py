@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.utils.data import Sampler
-from torch_geometric.data import InMemoryDataset
 from torch_geometric.loader import DataLoader
 
-from graphdep.data import NodeType
+from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.tasks import resolve_task
 from graphdep.tasks.sentence_task import epoch_seed
 from graphdep.training.train_config import TrainConfig
@@ -53,11 +52,11 @@ class Splits:
         relations: Their relations.
     """
 
-    datasets: dict[str, InMemoryDataset]
+    datasets: dict[str, ParsedDataset]
     vocab: Vocab
     relations: RelationVocab
 
-    def __getitem__(self, split: str) -> InMemoryDataset:
+    def __getitem__(self, split: str) -> ParsedDataset:
         return self.datasets[split]
 
     def targets(self, split: str) -> Tensor:
@@ -87,12 +86,9 @@ class Splits:
     def describe(self) -> dict[str, object]:
         """Sizes, and what the parser failed on."""
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
-        chains = {split: getattr(dataset, "parser_failures", 0) for split, dataset in self.datasets.items()}
-        unknown = {
-            split: float((d._data.input_ids[d._data.node_type == NodeType.WORD] == 0).float().mean())
-            for split, d in self.datasets.items()
-        }
-        parser = getattr(next(iter(self.datasets.values())), "parser_fingerprint", "")
+        chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
+        unknown = {split: dataset.describe()["unknown_words"] for split, dataset in self.datasets.items()}
+        parser = next(iter(self.datasets.values())).parser_fingerprint
         return {
             "examples": sizes,
             "vocabulary": len(self.vocab),
@@ -116,7 +112,7 @@ def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vo
         FileNotFoundError: If a raw file is missing.
     """
     task = resolve_task(config.task)
-    datasets: dict[str, InMemoryDataset] = {}
+    datasets: dict[str, ParsedDataset] = {}
     for split in splits:
         datasets[split] = dataset = task.dataset(
             config.root or task.root,
