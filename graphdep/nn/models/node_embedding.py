@@ -69,12 +69,16 @@ class NodeEmbedding(nn.Module):
             if table is not None:
                 nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
 
+    def words(self, input_ids: Tensor) -> Tensor:
+        """Word vectors of ids in the size of the node states, without anything else: ``[...] -> [..., C]``."""
+        return self.project(self.word(input_ids))
+
     def forward(self, data: Data) -> Tensor:
         if "input_ids" not in data:
             raise ValueError("the data has no 'input_ids': call to_data(..., vocab=...)")
         if "arc_node_index" in data:
             raise ValueError("relation nodes have relation ids, not words: embed them apart from the words")
-        x = self.project(self.word(data.input_ids))
+        x = self.words(data.input_ids)
         if self.position is not None:
             x = x + self.position(data.position.clamp(max=self.position.num_embeddings - 1))
         if self.level is not None:

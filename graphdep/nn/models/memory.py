@@ -1,0 +1,29 @@
+"""What an encoder of dialogues hands to a decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Encoded contexts, packed: the rows of one example after those of the other, without padding.
+
+    A row may be a node, a word, an utterance or a whole context; the encoder decides.
+
+    Args:
+        x: States ``[num_rows, channels]``.
+        ptr: Where the rows of each example start and end: ``[num_examples + 1]``.
+        group: Number of each row's utterance inside its example, ascending, ``[num_rows]``; :obj:`None` where
+            a row is more than a word or node. (default: :obj:`None`)
+    """
+
+    x: Tensor
+    ptr: Tensor
+    group: Tensor | None = None
+
+    @property
+    def num_examples(self) -> int:
+        return self.ptr.numel() - 1
