@@ -1,5 +1,6 @@
 """Syntax-informed Transformers on PyTorch Geometric."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from graphdep.data import NodeType, to_data
@@ -8,17 +9,27 @@ from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
+    from graphdep.responder import Responder
     from graphdep.sentence_encoder import SentenceEncoder
 
 __version__ = "0.1.0"
 
-__all__ = ["ConlluError", "NodeType", "RelationVocab", "Sentence", "SentenceEncoder", "Vocab", "to_data"]
+__all__ = [
+    "ConlluError",
+    "NodeType",
+    "RelationVocab",
+    "Responder",
+    "Sentence",
+    "SentenceEncoder",
+    "Vocab",
+    "to_data",
+]
+
+# scikit-learn, which they need, would double the time of `import graphdep`.
+_LAZY = {"Responder": "graphdep.responder", "SentenceEncoder": "graphdep.sentence_encoder"}
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn would double the time of `import graphdep`.
-    if name == "SentenceEncoder":
-        from graphdep.sentence_encoder import SentenceEncoder
-
-        return SentenceEncoder
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

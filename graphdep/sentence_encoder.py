@@ -181,15 +181,15 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from graphdep.training import load_task  # here, since Lightning takes seconds to import
 
         task, state = load_task(self.checkpoint)
-        parser = state.config.parser if self.parser is None else self.parser
-        if self.parser is None and parser != "bundled":
+        encoder = task.model.encoder
+        if not isinstance(encoder, TextEncoder):
             raise ValueError(
-                f"{os.fspath(self.checkpoint)}: trained with the parser {parser!r}; only 'bundled' is taken "
-                "from a checkpoint: if you trust that name, give it as 'parser' (--parser)"
+                f"{os.fspath(self.checkpoint)}: trained on the task {state.config.task!r}, which gives no "
+                "sentence vectors but responses: see graphdep.Responder and `graphdep generate`"
             )
+        parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        encoder = cast(TextEncoder, task.model.encoder).to(device)
-        return _Parts(encoder, state.vocab, state.relations, task.edges), parser
+        return _Parts(encoder.to(device), state.vocab, state.relations, task.edges), parser
 
     def _track(self, batches: list[list[int]]) -> Iterator[list[int]]:
         shown = self.progress
@@ -208,6 +208,22 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.requires_fit = False
         return tags
+
+
+def parser_to_use(
+    checkpoint: str | os.PathLike[str], trained_with: str, given: str | Parser | None
+) -> str | Parser:
+    """The parser that was given, or else the checkpoint's if that is ``"bundled"``.
+
+    Raises:
+        ValueError: If the checkpoint names another one, which may stand for a file or a download.
+    """
+    if given is None and trained_with != "bundled":
+        raise ValueError(
+            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}; only 'bundled' is taken "
+            "from a checkpoint: if you trust that name, give it as 'parser' (--parser)"
+        )
+    return trained_with if given is None else given
 
 
 @dataclass(frozen=True, eq=False, repr=False)

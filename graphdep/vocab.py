@@ -57,6 +57,10 @@ class Vocab:
     def __getitem__(self, word: str) -> int:
         return self._ids.get(word, self._ids.get(word.lower(), 0) if self.lower else 0)
 
+    def words_of(self, ids: Iterable[int]) -> list[str]:
+        """The words of ids."""
+        return [self.words[i] for i in ids]
+
     def __contains__(self, word: str) -> bool:
         return word in self._ids or (self.lower and word.lower() in self._ids)
 

@@ -1,4 +1,6 @@
-"""The command line: ``graphdep parse | train | evaluate | ablate | compare | embed | demo``."""
+"""The command line: ``graphdep parse | train | evaluate | generate | ablate | compare | embed | human-eval |
+demo``.
+"""
 
 from graphdep.cli.app import app
 

@@ -12,18 +12,24 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 
+DEFAULT_MODELS = {
+    "sentence": "transformer,dt-lr,dt-rg,dt",
+    "generation": "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra",
+}
+
 
 def ablate(
     ctx: typer.Context,
     task: o.Task = "sick-e",
     models: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="A,B,...",
             help="Models, separated by commas; a wrong name lists all. Controls: dt-random, dt-chain, "
-            "dt-reversed.",
+            "dt-reversed. [default: transformer,dt-lr,dt-rg,dt; of dialogues "
+            "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra]",
         ),
-    ] = "transformer,dt-lr,dt-rg,dt",
+    ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed.")
     ] = 3,
@@ -59,13 +65,14 @@ def ablate(
     say_loading()
     given: dict[str, Any] = {"edges": edges, "root": root, "raw_from": raw_from, "parser": parser}
     given |= {"max_epochs": max_epochs, "limit_train": limit_train, "seed": seed}
-    shared = o.gather(given, settings)
+    shared = o.gather({**given, "task": task}, settings)
+    del shared["task"]
     first = shared.pop("seed", 0)
-    for key in ("model", "task"):
-        if key in shared:
-            raise ValueError(
-                f"{key!r} is not a setting of all runs: use --{key}{'s' if key == 'model' else ''}"
-            )
+    if "model" in shared:
+        raise ValueError("'model' is not a setting of all runs: use --models")
+    from graphdep.tasks import resolve_task
+
+    models = models or DEFAULT_MODELS[resolve_task(task).kind]
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         o.config_of(name, {**shared, "task": task})

@@ -16,6 +16,8 @@ from graphdep.cli.demo import demo
 from graphdep.cli.embed import embed
 from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
+from graphdep.cli.generate import generate
+from graphdep.cli.human_eval import human_eval
 from graphdep.cli.parse import parse
 from graphdep.cli.train import train
 
@@ -47,5 +49,6 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (demo, parse, train, evaluate, embed, ablate, compare):
+for command in (demo, parse, train, evaluate, generate, embed, ablate, compare):
     app.command()(command)
+app.add_typer(human_eval, name="human-eval")

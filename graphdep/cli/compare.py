@@ -70,7 +70,7 @@ def compare(
     runs = [run for side in sides for run in side]
     _check_once(runs)
     name = _task_of(runs, task)
-    metrics = _choose(resolve_task(name).goal.metrics, metric, name)
+    metrics = _choose(resolve_task(name).metrics, metric, name)
     _check_same_examples(runs)
     _check_labels(runs, [m.name for m in metrics])
     first, second = (np.stack([run.prediction for run in side]) for side in sides)

@@ -102,7 +102,9 @@ def read_lines(text: str | None, source: str | None) -> list[str]:
     try:
         lines = content.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{source}: not UTF-8 at byte {error.start}") from None
+        before = content[: error.start]
+        place = f"{source}:{before.count(b'\n') + 1}"
+        raise ValueError(f"{place}: not UTF-8 at byte {error.start - before.rfind(b'\n') - 1}") from None
     if lines[-1] == "":
         lines.pop()
     if not lines:

@@ -20,17 +20,23 @@ def evaluate(
     accelerator: Annotated[
         str | None, typer.Option(help="auto, cpu or gpu. [default: as in training]")
     ] = None,
+    settings: o.Settings = None,
     json: o.Json = False,
 ) -> None:
-    """Score a trained model on a split, exactly as its training did.
+    """Score a trained model on a split, exactly as its training did, unless a setting is given.
 
-    Example:
+    Examples:
         graphdep evaluate --checkpoint runs/.../best.ckpt --split test
+
+        graphdep evaluate --checkpoint runs/.../best.ckpt --set strategy=beam --set beams=4
     """
     from graphdep.training import evaluate as run
+    from graphdep.training.checkpoint import read_task
 
     given = {"root": root, "raw_from": raw_from, "parser": parser, "accelerator": accelerator}
-    result = run(checkpoint, split, settings=o.gather(given, None))
+    shared = o.gather({**given, "task": read_task(checkpoint)}, settings)
+    del shared["task"]
+    result = run(checkpoint, split, settings=shared)
     if json:
         print_json(result)
     else:

@@ -16,7 +16,7 @@ Task = Annotated[
     str,
     typer.Option(
         help="Task: sick-e (entailment), sick-r (relatedness), sst or sst2 (sentiment: sentences, or GLUE's "
-        "layout), mrpc (paraphrase)."
+        "layout), mrpc (paraphrase); dailydialog, empathetic (responses to dialogues)."
     ),
 ]
 Root = Annotated[
@@ -87,18 +87,15 @@ def gather(options: dict[str, Any], texts: list[str] | None) -> dict[str, Any]:
     from graphdep.training import parse_settings
 
     given = {key: value for key, value in options.items() if value is not None}
-    by_set = parse_settings(texts or [])
+    by_set = parse_settings(texts or [], given.get("task"))
     for key in given.keys() & by_set.keys():
         if given[key] != by_set[key]:
             raise ValueError(f"{key!r} is given twice: {given[key]!r} and, with --set, {by_set[key]!r}")
     return given | by_set
 
 
-def config_of(model: str, settings: dict[str, Any]) -> TrainConfig:
+def config_of(model: str | None, settings: dict[str, Any]) -> TrainConfig:
     """The configuration of a model preset with these settings over it; the task must exist."""
-    from graphdep.tasks import resolve_task
     from graphdep.training import TrainConfig
 
-    config = TrainConfig.of(**{"model": model, **settings})
-    resolve_task(config.task)
-    return config
+    return TrainConfig.of(**{"model": model, **settings})

@@ -13,12 +13,14 @@ from graphdep.cli.output import print_json, print_scores, say_loading
 def train(
     task: o.Task = "sick-e",
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="transformer, dt-lr, dt-rg, dt; controls: dt-random, dt-chain, dt-reversed; baselines: "
-            "word-average, lstm, bilstm, tree-lstm, bitree-lstm, tree-transformer. A wrong name lists all."
+            help="Of sentences: transformer, dt-lr, dt-rg, dt; controls dt-random, dt-chain, dt-reversed; "
+            "baselines word-average, lstm, bilstm, tree-lstm, bitree-lstm, tree-transformer. Of dialogues: "
+            "transformer, transformer-dra, dialogbert, dialogbert-dra, and others. A wrong name lists all. "
+            "[default: the paper's own: dt, transformer-dra]"
         ),
-    ] = "dt",
+    ] = None,
     edges: o.Edges = None,
     root: o.Root = None,
     raw_from: o.RawFrom = None,

@@ -1,4 +1,4 @@
-"""The self-written corpora of ``datasets/mini``: sentence pairs, from a seeded grammar."""
+"""The self-written corpora of ``datasets/mini``, from seeded grammars; here those of sentence pairs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from graphdep.datasets import mrpc
 from graphdep.datasets.draw import Draw
+from graphdep.datasets.mini_dialogues import dialogue_files
 from graphdep.datasets.mini_sst import sst_files
 from graphdep.datasets.sick import FILES, HEADER
 from graphdep.io.atomic import atomic_path
@@ -62,10 +63,11 @@ class Scene(NamedTuple):
 def write_mini(root: str | os.PathLike[str]) -> None:
     """Writes the raw files of ``datasets/mini`` below ``root``, the same bytes every time.
 
-    ``SICK(root)``, ``SST(root)`` and ``MRPC(root)`` then load them. ``datasets/mini/README.md`` says what is
-    in them.
+    ``SICK(root)``, ``SST(root)``, ``MRPC(root)`` and ``DailyDialog(root)`` then load them.
+    ``datasets/mini/README.md`` says what is in them.
     """
     files = {FILES[split]: content for split, content in mini_files().items()} | mrpc_files()
+    files |= dialogue_files()
     files |= {f"sst-sentence/{name}": content for name, content in sst_files().items()}
     for name, content in files.items():
         path = Path(root, "raw", name)

@@ -7,7 +7,7 @@ import os
 import sys
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from graphdep.data import NodeType, to_data
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw import copy_raw, to_copy
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
+from graphdep.piece_vocab import vocab_from_state
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -66,6 +67,7 @@ class ParsedDataset(InMemoryDataset):
     corpus: str
     published: str
     splits = ("train", "val", "test")
+    train_is_for = "the vocabulary is built from it unless 'vocab' is given"
 
     def __init__(
         self,
@@ -112,6 +114,32 @@ class ParsedDataset(InMemoryDataset):
     @abstractmethod
     def examples(self, split: str, limit: int | None) -> list[Example]:
         """Reads and parses the first ``limit`` examples of a split."""
+
+    def make_vocab(self, examples: list[Example]) -> Vocab:
+        """The vocabulary of the examples of the training split."""
+        words = (sentence.form for example in examples for sentence in example.sentences)
+        return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
+
+    def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
+        """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""
+        for example in examples:
+            data = to_data(
+                example.sentences,
+                vocab=vocab,
+                relations=self.relations,
+                segment=example.segment,
+                **self.to_data_options,
+            )
+            for key, value in example.targets.items():
+                data[key] = value
+            yield data
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        """Tensors and plain values to keep beside the examples; :meth:`restore` gets them back."""
+        return {}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        """Takes up what :meth:`notes` gave, also where the examples come from a processed file."""
 
     def options(self) -> dict[str, Any]:
         """The options of a subclass that its examples depend on, its parser's fingerprint among them."""
@@ -199,7 +227,7 @@ class ParsedDataset(InMemoryDataset):
         source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"
         names = ", ".join(self.raw_file_pattern(name) for name in self.splits)
         missing = "" if Path(self.raw_dir).is_dir() else " (no such folder)"
-        why = "" if split == self.split else " (the vocabulary is built from it unless 'vocab' is given)"
+        why = "" if split == self.split else f" ({self.train_is_for})"
         return (
             f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{missing}{source}. "
             f"{self.corpus} consists of {names}; it is published at {self.published}. "
@@ -225,7 +253,7 @@ class ParsedDataset(InMemoryDataset):
         examples = self._some_examples(self.split, self.limit)
         failures = self.parser_failures  # of this split alone
         vocab = self._build_vocab(examples) if self._given_vocab is None else self._given_vocab
-        data_list = [data for example in examples for data in self._to_data(example, vocab)]
+        data_list = list(self._filtered(self.make_data(examples, vocab)))
         if not data_list:
             raise ValueError(
                 f"'pre_filter' leaves none of {len(examples)} examples (got {self.pre_filter!r})"
@@ -238,36 +266,27 @@ class ParsedDataset(InMemoryDataset):
             "parser": self.options().get("parser", "gold"),
             "parser_failures": failures,
             "fallbacks": dict(self.relations.fallbacks),
+            "notes": self.notes(examples),
         }
 
     def _build_vocab(self, examples: list[Example]) -> Vocab:
         if self.split != "train":
             examples = self._some_examples("train", None)
-        words = (sentence.form for example in examples for sentence in example.sentences)
-        return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
+        return self.make_vocab(examples)
 
     def _some_examples(self, split: str, limit: int | None) -> list[Example]:
         examples = self.examples(split, limit)
         self._check_some(examples, Path(self.raw_dir), split)
         return examples
 
-    def _to_data(self, example: Example, vocab: Vocab) -> list[Data]:
-        data = to_data(
-            example.sentences,
-            vocab=vocab,
-            relations=self.relations,
-            segment=example.segment,
-            **self.to_data_options,
-        )
-        for key, value in example.targets.items():
-            data[key] = value
-        if self.pre_filter is not None and not self.pre_filter(data):
-            return []
-        return [data if self.pre_transform is None else self.pre_transform(data)]
+    def _filtered(self, data_list: Iterable[Data]) -> Iterator[Data]:
+        for data in data_list:
+            if self.pre_filter is None or self.pre_filter(data):
+                yield data if self.pre_transform is None else self.pre_transform(data)
 
     def _restore(self, payload: dict[str, Any]) -> None:
         self.data, self.slices = Data.from_dict(payload["data"]), payload["slices"]
-        self.vocab = Vocab.from_state_dict(payload["vocab"])
+        self.vocab = vocab_from_state(payload["vocab"])
         self.parser_fingerprint, self.parser_failures = payload["parser"], payload["parser_failures"]
         self.relations.fallbacks = Counter(payload["fallbacks"])
         if self.parser_failures:
@@ -275,3 +294,4 @@ class ParsedDataset(InMemoryDataset):
                 "%s (%s): %d texts have a chain tree instead of a parse; force_reload=True tries them again",
                 *(self.corpus, self.split, self.parser_failures),
             )
+        self.restore(payload["notes"])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import filecmp
+import re
 import shutil
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from graphdep.io.atomic import atomic_path
+
+# Unicode's category Cc without the tab.
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
 
 def to_copy(source: Path, target: Path, *, overwrite: bool = False) -> bool:
@@ -62,25 +65,43 @@ def read_table(
         ValueError: If the file has no rows, the header is another one, a row has more or fewer columns,
             or a line is not UTF-8 or holds control characters.
     """
+    lines = read_lines(path, repairs=repairs)
+    if header:
+        _, first = next(lines)
+        _check_header(path, first, columns)
+    empty = True
+    for number, text in lines:
+        empty = False
+        row = text.split("\t")
+        if len(row) != len(columns):
+            raise row_error(path, number, f"{len(row)} tab-separated columns instead of {len(columns)}", text)
+        yield number, row
+    if empty:
+        raise row_error(path, 1, "no row below the header")
+
+
+def read_lines(path: Path, *, repairs: Mapping[str, str] | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, each with its number.
+
+    A byte-order mark and CRLF are accepted.
+
+    Args:
+        path: The file.
+        repairs: What to read in place of known damaged characters of a corpus. (default: none)
+
+    Raises:
+        ValueError: If the file is empty, or a line is not UTF-8 or holds control characters.
+    """
     lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if lines[-1] == b"":
         lines.pop()
     if not lines:
         raise row_error(path, 1, "the file is empty")
-    if header:
-        _check_header(path, lines.pop(0), columns)
-        if not lines:
-            raise row_error(path, 1, "no row below the header")
-    for number, line in enumerate(lines, start=1 + header):
-        text = _decode(path, number, line, repairs or {})
-        row = text.split("\t")
-        if len(row) != len(columns):
-            raise row_error(path, number, f"{len(row)} tab-separated columns instead of {len(columns)}", text)
-        yield number, row
+    for number, line in enumerate(lines, start=1):
+        yield number, _decode(path, number, line, repairs or {})
 
 
-def _check_header(path: Path, line: bytes, columns: Sequence[str]) -> None:
-    first = _decode(path, 1, line, {})
+def _check_header(path: Path, first: str, columns: Sequence[str]) -> None:
     if first.split("\t") != list(columns):
         raise row_error(path, 1, f"the header must be {' '.join(columns)}, separated by tabs", first)
 
@@ -93,7 +114,7 @@ def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) ->
         raise row_error(path, number, f"not UTF-8 at byte {error.start}", bad) from None
     for damaged, right in repairs.items():
         text = text.replace(damaged, right)
-    for character in text:
-        if character != "\t" and unicodedata.category(character) == "Cc":
-            raise row_error(path, number, "a control character", character)
+    control = _CONTROL.search(text)
+    if control:
+        raise row_error(path, number, "a control character", control[0])
     return text

@@ -15,7 +15,7 @@ from graphdep.io.atomic import atomic_path
 
 logger = logging.getLogger("graphdep.datasets")
 
-FORMAT = "graphdep examples 1"
+FORMAT = "graphdep examples 2"
 _MAGIC = f"{FORMAT}\n".encode()
 _START = len(_MAGIC) + hashlib.sha256().digest_size
 

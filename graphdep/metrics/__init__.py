@@ -1,8 +1,33 @@
 """Metrics over whole splits, each with its signature and its no-skill floor; tests between two systems."""
 
+from graphdep.metrics.bleu import BLEU, resolve_bleu
 from graphdep.metrics.classification import ACCURACY, F1
+from graphdep.metrics.distinct import DISTINCT, resolve_distinct
+from graphdep.metrics.generation import GENERATION_METRICS, generation_floors, generation_metrics
 from graphdep.metrics.metric import Metric
+from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
 from graphdep.metrics.relatedness import MSE, PEARSON, SPEARMAN
 from graphdep.metrics.significance import Comparison, compare
+from graphdep.metrics.text_metric import TextMetric
 
-__all__ = ["ACCURACY", "F1", "MSE", "PEARSON", "SPEARMAN", "Comparison", "Metric", "compare"]
+__all__ = [
+    "ACCURACY",
+    "BLEU",
+    "DISTINCT",
+    "F1",
+    "GENERATION_METRICS",
+    "MSE",
+    "PEARSON",
+    "PERPLEXITY",
+    "PERPLEXITY_RESPONSES",
+    "PERPLEXITY_WORDS",
+    "SPEARMAN",
+    "Comparison",
+    "Metric",
+    "TextMetric",
+    "compare",
+    "generation_floors",
+    "generation_metrics",
+    "resolve_bleu",
+    "resolve_distinct",
+]

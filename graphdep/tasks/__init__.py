@@ -1,8 +1,13 @@
 """Tasks: what is learnt from a corpus, and the LightningModules that learn it."""
 
+from graphdep.tasks.dialogues import Dialogues
+from graphdep.tasks.generation_task import GenerationTask
 from graphdep.tasks.goal import ENTAILMENT, PARAPHRASE, RELATEDNESS, SENTIMENT, Goal
-from graphdep.tasks.sentence_task import SentenceTask, TrainingError
-from graphdep.tasks.task import TASKS, Task, resolve_task
+from graphdep.tasks.learning_task import LearningTask, TrainingError
+from graphdep.tasks.resolver import TASKS, resolve_task
+from graphdep.tasks.sentence_task import SentenceTask
+from graphdep.tasks.sentences import Sentences
+from graphdep.tasks.task import Task
 
 __all__ = [
     "ENTAILMENT",
@@ -10,7 +15,11 @@ __all__ = [
     "RELATEDNESS",
     "SENTIMENT",
     "TASKS",
+    "Dialogues",
+    "GenerationTask",
     "Goal",
+    "LearningTask",
+    "Sentences",
     "SentenceTask",
     "Task",
     "TrainingError",

@@ -56,3 +56,24 @@ def _pair(number: int) -> tuple[str, str, str, str, str]:
     if number % 3 == 1:
         return str(number + 1), first, turned, "1.7", "CONTRADICTION"
     return str(number + 1), first, f"{a} saw eve", "3.1", "NEUTRAL"
+
+
+def write_tiny_dialogues(root: str | os.PathLike[str]) -> dict[str, str]:
+    """As :func:`write_tiny_sick`, dialogues in the layout of DailyDialog."""
+    root = Path(root)
+    trees: dict[str, Sentence] = {}
+    for split, size in (("train", 12), ("validation", 4), ("test", 5)):
+        dialogues = [_dialogue(number, turns=2 + number % 3) for number in range(size)]
+        for text in (turn for turns in dialogues for turn in turns):
+            trees[text] = Sentence(text.split(), [2, 0, 2], ["nsubj", "root", "obj"])
+        path = root / "raw" / split / f"dialogues_{split}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [" ".join(f"{turn} __eou__" for turn in turns) + "\n" for turns in dialogues]
+        path.write_text("".join(lines), encoding="utf-8")
+    write_conllu(trees.values(), root / "trees.conllu")
+    return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
+
+
+def _dialogue(number: int, turns: int) -> list[str]:
+    names = [_NAMES[(number + turn) % 4] for turn in range(turns + 1)]
+    return [f"{names[turn]} {('saw', 'met')[turn % 2]} {names[turn + 1]}" for turn in range(turns)]

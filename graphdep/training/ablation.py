@@ -15,35 +15,12 @@ from rich.console import Console
 from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
 from graphdep.tasks import resolve_task
-from graphdep.training.model_presets import resolve_model
 from graphdep.training.predictions import PREDICTIONS, read_predictions
 from graphdep.training.published import PAPER
 from graphdep.training.run import run_folder, train
 from graphdep.training.splits import load_splits
 from graphdep.training.train_config import TrainConfig
 
-# What makes a model the one that its name says; every row's name shows settings that change it.
-DEFINING = (
-    "encoder",
-    "edges",
-    "tree",
-    "max_distance",
-    "labels",
-    "directions",
-    "relation_attention",
-    "gate",
-    "gate_state",
-    "untyped",
-    "level_embedding",
-    "position_embedding",
-)
-
-# What the paper's figures were made with; with other values they are left out.
-PUBLISHED_WITH = {
-    *DEFINING,
-    *("hidden_channels", "num_layers", "heads", "relation_dim", "ff_channels", "dropout", "norm_first"),
-    *("optimizer", "lr", "weight_decay", "batch_size"),
-}
 # Resamples of the test between two rows; `graphdep compare` takes more.
 SAMPLES = 2000
 
@@ -54,11 +31,13 @@ class Row:
 
     Args:
         model: Name of the model.
+        about: What it is.
         results: Results of :func:`graphdep.training.train`, a seed each.
         errors: Errors by seed.
     """
 
     model: str
+    about: str
     results: list[dict[str, Any]]
     errors: dict[int, str]
 
@@ -69,8 +48,7 @@ class Row:
         summary: dict[str, Any] = {
             "model": self.model,
             "label": " ".join([self.model, *(f"{key}={value}" for key, value in changed.items())]),
-            "about": resolve_model(self.model).summary
-            + (", except for what its name adds" if changed else ""),
+            "about": self.about + (", except for what its name adds" if changed else ""),
             "n": len(self.results),
             "seeds": [result["seed"] for result in self.results],
             "metrics": metrics,
@@ -144,13 +122,13 @@ def ablate(
     reference = reference or ("transformer" if "transformer" in models else models[0])
     if reference not in models:
         raise ValueError(f"'reference' must be one of the models {', '.join(models)} (got {reference!r})")
-    goal = resolve_task(task).goal
+    spec, own = resolve_task(task), TrainConfig.of_task(task)
     configs = {
         m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models
     }
     splits = load_splits(configs[models[0]][0])
     console = console or Console(stderr=True)
-    rows = {model: Row(model, [], {}) for model in models}
+    rows = {model: Row(model, own.models[model].summary, [], {}) for model in models}
     total, done = len(models) * len(seeds), 0
     # A seed of every model first: an interrupted table is still a fair one.
     for number, seed in enumerate(seeds):
@@ -165,27 +143,29 @@ def ablate(
                 rows[model].errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
     finished = [result for row in rows.values() for result in row.results]
-    changed = {key: value for key, value in (settings or {}).items() if key in DEFINING}
+    changed = {key: value for key, value in (settings or {}).items() if key in own.defining}
     data = splits.describe()
     published = PAPER.get(task)
-    other = (settings or {}).keys() & PUBLISHED_WITH
+    other = (settings or {}).keys() & {*own.defining, *own.published_with}
     if published is not None and (other or data["examples"] != published.examples):
         published = None  # the paper's figures are of other models or other data
     return {
         "task": task,
-        "title": resolve_task(task).title,
+        "title": spec.title,
         "command": command,
         "rows": [
-            row.summary(changed) | {"against": row.against(rows[reference], goal.metrics[0])}
+            row.summary(changed) | {"against": row.against(rows[reference], spec.metrics[0])}
             for row in rows.values()
         ],
         "floor": finished[0]["floor"] if finished else {},
-        "signature": [metric.signature for metric in goal.metrics],
+        "reference": finished[0]["reference"] if finished else {},
+        "signature": spec.signatures,
         "paper": None
         if published is None
         else {
             "source": published.source,
             "metric": published.metric,
+            "split": published.split,
             "rows": dict(published.rows),
             "others": dict(published.others),
             "note": published.note,

@@ -15,7 +15,10 @@ from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.nn import models as M
 from graphdep.sentence import Sentence
-from graphdep.tasks import SentenceTask, resolve_task
+from graphdep.tasks import GenerationTask, LearningTask, Sentences, SentenceTask, resolve_task
+from graphdep.training.build_generation import build_dialogue_model
+from graphdep.training.generation_config import GenerationConfig
+from graphdep.training.sentence_config import SentenceConfig
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab
 
@@ -55,7 +58,11 @@ def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
     probe = edges(_PROBE.clone())
     if probe.num_nodes != _PROBE.num_nodes:
         raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")
-    if not config.relation_attention or "edge_type" in probe:
+    if isinstance(config, GenerationConfig) and config.parse_errors:
+        if not isinstance(edges, T.EdgeConstructor) or "clique" in probe:
+            raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
+        edges = T.RewiredEdges(edges, config.parse_errors, config.seed)
+    if not isinstance(config, SentenceConfig) or not config.relation_attention or "edge_type" in probe:
         return [edges]
     types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
     if not (config.labels and config.directions):
@@ -64,10 +71,11 @@ def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
 
 
 def build_model(
-    config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
+    config: SentenceConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.SentenceModel | M.SentencePairModel:
     """Encoder and head, not trained."""
     task = resolve_task(config.task)
+    assert isinstance(task, Sentences)
     encoder = build_encoder(config, num_words, num_relations, vectors)
     if task.sentences == 1:
         head: nn.Module = M.ClassificationHead(encoder.hidden_channels, task.num_classes, config.dropout)
@@ -77,7 +85,7 @@ def build_model(
 
 
 def build_encoder(
-    config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
+    config: SentenceConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.TextEncoder:
     """The encoder alone, not trained."""
     common: dict[str, Any] = {
@@ -109,14 +117,26 @@ def build_encoder(
 
 def build_task(
     config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
-) -> SentenceTask:
+) -> LearningTask:
     """Model, edges, loss and optimizer."""
     optimizer = functools.partial(
         _OPTIMIZERS[config.optimizer], lr=config.lr, weight_decay=config.weight_decay
     )
-    model = build_model(config, num_words, num_relations, vectors)
-    goal = resolve_task(config.task).goal
-    return SentenceTask(model, build_edges(config), goal, optimizer, seed=config.seed)
+    sizes = num_words, num_relations, vectors
+    if isinstance(config, GenerationConfig):
+        return GenerationTask(
+            build_dialogue_model(config, *sizes),
+            build_edges(config),
+            optimizer,
+            warmup_steps=config.warmup_steps,
+            seed=config.seed,
+        )
+    task = resolve_task(config.task)
+    assert isinstance(config, SentenceConfig)
+    assert isinstance(task, Sentences)
+    return SentenceTask(
+        build_model(config, *sizes), build_edges(config), task.goal, optimizer, seed=config.seed
+    )
 
 
 _PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())

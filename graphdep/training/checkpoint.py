@@ -10,7 +10,8 @@ import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 
 from graphdep.io import atomic_path
-from graphdep.tasks import SentenceTask
+from graphdep.piece_vocab import PieceVocab
+from graphdep.tasks import LearningTask
 from graphdep.training.build import build_task
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
@@ -77,16 +78,20 @@ class RunState:
     def from_state_dict(cls, state: dict[str, Any]) -> RunState:
         return cls(
             TrainConfig.from_dict(state["config"]),
-            Vocab.from_state_dict(state["vocab"]),
+            _vocab(state["vocab"]),
             RelationVocab.from_state_dict(state["relations"]),
             state["data"],
             state["vector_dim"],
         )
 
-    def build_task(self) -> SentenceTask:
+    def build_task(self) -> LearningTask:
         """The task with random weights, to load a checkpoint's into."""
         vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
         return build_task(self.config, len(self.vocab), len(self.relations), vectors)
+
+
+def _vocab(state: dict[str, Any]) -> Vocab:
+    return PieceVocab.from_state_dict(state) if "bpe" in state else Vocab.from_state_dict(state)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -117,7 +122,19 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     return checkpoint
 
 
-def load_task(path: str | os.PathLike[str]) -> tuple[SentenceTask, RunState]:
+def read_task(path: str | os.PathLike[str]) -> str:
+    """The name of the task that a checkpoint was trained on.
+
+    Raises:
+        FileNotFoundError, ValueError: As :func:`read_checkpoint`.
+    """
+    task = read_checkpoint(path)["graphdep"]["config"].get("task")
+    if not isinstance(task, str):
+        raise ValueError(f"{path}: damaged checkpoint: 'task' is {type(task).__name__}")
+    return task
+
+
+def load_task(path: str | os.PathLike[str]) -> tuple[LearningTask, RunState]:
     """The trained task in a checkpoint, and what it was trained with.
 
     Raises:

@@ -8,7 +8,7 @@ import lightning as L
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from graphdep.tasks import SentenceTask
+from graphdep.tasks import LearningTask
 from graphdep.training.run_checkpoint import RunCheckpoint
 
 
@@ -42,7 +42,7 @@ class EpochReport(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self._close()
         name = f"val_{self.checkpoint.metric.name}"
-        value, seconds = cast(SentenceTask, pl_module).val_scores[name], self.checkpoint.seconds[-1]
+        value, seconds = cast(LearningTask, pl_module).val_scores[name], self.checkpoint.seconds[-1]
         best = "best" if self.checkpoint.metric.is_better(value, self.checkpoint.best) else ""
         loss = float(trainer.callback_metrics["train_loss"])
         epoch = f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}"

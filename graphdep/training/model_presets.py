@@ -103,12 +103,16 @@ MODELS: dict[str, ModelPreset] = {
 }
 
 
-def resolve_model(name: str) -> ModelPreset:
+def resolve_model(name: str, models: Mapping[str, ModelPreset] = MODELS) -> ModelPreset:
     """The preset of that name.
+
+    Args:
+        name: Its name.
+        models: Those there are. (default: those of sentences)
 
     Raises:
         ValueError: If there is none; the message lists those there are.
     """
-    if name not in MODELS:
-        raise ValueError(f"no model {name!r}; choose one of {', '.join(MODELS)}")
-    return MODELS[name]
+    if name not in models:
+        raise ValueError(f"no model {name!r}; choose one of {', '.join(models)}")
+    return models[name]

@@ -17,6 +17,7 @@ class Published:
         examples: Sizes of the splits it was measured on; on other data the figures say nothing.
         others: Other systems that the paper lists, for orientation. (default: none)
         note: What to know before the figures are compared. (default: none)
+        split: Which split they are of. (default: ``"test"``)
     """
 
     source: str
@@ -25,6 +26,7 @@ class Published:
     examples: Mapping[str, int]
     others: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
+    split: str = "test"
 
 
 _DT = "Integrating Dependency Tree into Self-attention for Sentence Representation"
@@ -72,14 +74,57 @@ def _column(rows: Mapping[str, tuple[float | None, ...]], place: int) -> dict[st
     return {name: value for name, values in rows.items() if (value := values[place]) is not None}
 
 
-PAPER: dict[str, Published] = {
-    task: Published(
+_DRA = (
+    "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation"
+)
+_DIALOGUES = ("dailydialog", "empathetic")
+_DIALOGUE_SIZES: tuple[dict[str, int], ...] = (  # pairs of context and response
+    {"train": 76053, "val": 7069, "test": 6740},
+    {},
+)
+# Perplexity, BLEU-2 and Dist-2 of DailyDialog, then of EmpatheticDialogues.
+_DIALOGUE_ROWS: dict[str, tuple[float, ...]] = {
+    "recosa": (19.846, 20.538, 16.611, 34.450, 19.062, 7.619),
+    "lisa": (18.378, 19.002, 17.011, 32.467, 19.169, 6.974),
+    "constituent-transformer": (18.155, 20.035, 17.847, 31.862, 19.755, 7.870),
+    "gate": (18.405, 19.142, 17.742, 32.273, 18.640, 7.452),
+    "transformer": (18.278, 19.519, 17.381, 32.329, 18.553, 7.499),
+    "transformer-dra": (17.628, 21.140, 18.396, 31.604, 19.966, 8.203),
+    "dialogbert": (20.056, 18.069, 15.562, 35.643, 17.199, 5.064),
+    "dialogbert-dra": (17.878, 21.786, 21.283, 32.785, 19.739, 9.601),
+}
+_FIRST_VERSION = {"hred": (37.005, None), "hran": (28.411, 40.901)}
+
+
+def _of_dialogues(place: int) -> Published:
+    return Published(
+        f'"{_DRA}", final version, Table 1 (validation set)',
+        "perplexity",
+        {name: values[3 * place] for name, values in _DIALOGUE_ROWS.items()},
+        _DIALOGUE_SIZES[place],
+        {
+            f"{name} in the first version": value
+            for name, values in _FIRST_VERSION.items()
+            if (value := values[place]) is not None
+        },
+        "the paper does not say how it counts tokens, decodes, or computes BLEU-2 and Dist-2",
+        split="val",
+    )
+
+
+def _of_sentences(place: int) -> Published:
+    task = _TASKS[place]
+    return Published(
         f'"{_DT}", Table 3 (means over five runs); baselines and others: its Table 1',
-        metric,
+        _METRICS[place],
         _column(_ROWS, place),
-        sizes,
+        _SIZES[place],
         _column(_OTHERS, place),
         _NOTES.get(task, ""),
     )
-    for place, (task, metric, sizes) in enumerate(zip(_TASKS, _METRICS, _SIZES))
+
+
+PAPER: dict[str, Published] = {
+    **{task: _of_sentences(place) for place, task in enumerate(_TASKS)},
+    **{task: _of_dialogues(place) for place, task in enumerate(_DIALOGUES)},
 }

@@ -20,6 +20,13 @@ _COLUMNS = {
     "sst": ("test_accuracy", "val_accuracy"),
     "sst2": ("test_accuracy", "val_accuracy"),
     "mrpc": ("test_accuracy", "test_f1", "val_accuracy"),
+    **dict.fromkeys(
+        ("dailydialog", "empathetic"),
+        (
+            *("val_perplexity", "val_bleu2_method7", "val_dist2"),
+            *("test_perplexity", "test_bleu2_method7", "test_dist2"),
+        ),
+    ),
 }
 Cells = list[list[str]]
 
@@ -55,7 +62,9 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         "epochs",
         "s/epoch",
     ]
-    rows: Cells = [["(no skill)", *_floor(summary, columns), "", "", "", ""]]
+    rows: Cells = [["(no skill)", *_beside(summary["floor"], columns), "", "", "", ""]]
+    if summary["reference"]:
+        rows.append(["(references)", *_beside(summary["reference"], columns), "", "", "", ""])
     for row in summary["rows"]:
         scores = [_score(row, name) for name in columns]
         runs = str(row["n"]) + (f" (+{len(row['failed'])} failed)" if row["failed"] else "")
@@ -150,8 +159,8 @@ def _score(row: dict[str, Any], name: str) -> str:
     return f"{spread['mean']:.4f}" + ("" if spread["std"] is None else f" ± {spread['std']:.4f}")
 
 
-def _floor(summary: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
-    cells = [f"{summary['floor'][name]:.4f}" if name in summary["floor"] else "-" for name in columns]
+def _beside(scores: dict[str, float], columns: tuple[str, ...]) -> list[str]:
+    cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in columns]
     return [cells[0], "", "", "", *cells[1:]]
 
 
@@ -162,7 +171,7 @@ def _p(row: dict[str, Any]) -> list[str]:
 
 
 def _paper_column(summary: dict[str, Any]) -> str | None:
-    return None if summary["paper"] is None else f"test_{summary['paper']['metric']}"
+    return None if summary["paper"] is None else f"{summary['paper']['split']}_{summary['paper']['metric']}"
 
 
 def _published(summary: dict[str, Any], model: str) -> float | None:
@@ -181,7 +190,7 @@ def _plot(summary: dict[str, Any]) -> Any:
         return None
     paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None
     title = summary["title"]
-    metric = name.replace("_", " ") + (" (lower is better)" if name.endswith("mse") else "")
+    metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
     return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)
 
 

@@ -21,12 +21,16 @@ from torch import Tensor
 
 import graphdep
 from graphdep.io import atomic_path
-from graphdep.tasks import SentenceTask
-from graphdep.tasks.sentence_task import join_outputs
+from graphdep.tasks import GenerationTask, LearningTask
+from graphdep.tasks.learning_task import Outputs, join_outputs
+from graphdep.training.build import build_edges, build_task
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunState, load_task, read_checkpoint
 from graphdep.training.epoch_report import EpochReport
+from graphdep.training.generation_config import GenerationConfig
 from graphdep.training.predictions import PREDICTIONS, write_predictions
+from graphdep.training.responses import responses_name, score_responses
 from graphdep.training.run_checkpoint import RunCheckpoint
+from graphdep.training.scored import Scored, score_outputs
 from graphdep.training.splits import SPLITS, Splits, load_splits
 from graphdep.training.train_config import TrainConfig
 
@@ -61,7 +65,8 @@ def train(
 
     Args:
         config: The settings.
-        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, and ``predictions.csv`` of the test split.
+        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split, and
+            of dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``.
         splits: The data. (default: loaded as the settings say)
         resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
             one. A finished run is not repeated. (default: :obj:`False`)
@@ -97,7 +102,7 @@ def _train(
     task = _new_task(state, vectors)
     if not resume:
         _set_aside(folder)
-    checkpoint = RunCheckpoint(folder, state, task.goal.metrics[0], config.patience)
+    checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
     report = EpochReport(title or f"{config.model} seed {config.seed}", checkpoint, console)
     with quiet():
         trainer = _trainer(config, folder, callbacks=[checkpoint, report])
@@ -121,32 +126,36 @@ def evaluate(
     Args:
         checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"test"``)
-        settings: Settings that replace the checkpoint's, e.g. ``root``. (default: none)
+        settings: Settings that replace the checkpoint's, e.g. ``root``: those of places and data, of the
+            edges, and of decoding, but none that the weights depend on. (default: none)
         splits: The data. (default: loaded as the settings say)
 
     Raises:
         FileNotFoundError: If the checkpoint is missing.
-        ValueError: If it is damaged or no checkpoint of graphdep's, or :obj:`split` is unknown.
+        ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
+            cannot be another one than in training.
     """
     if split not in SPLITS:
         raise ValueError(f"'split' must be one of {', '.join(SPLITS)} (got {split!r})")
     task, state = load_task(checkpoint)
-    config = state.config.replace(**(settings or {}))
+    config = state.config.for_evaluation(settings or {})
+    task.edges = build_edges(config)
     splits = splits or load_splits(config, tuple(dict.fromkeys(("train", split))), state.vocab)
-    scores, floor = _score(task, splits, split, *_predict(task, splits, split, config))
+    scored = _score(task, splits, split, config)
     return {
         "task": config.task,
         "model": config.model,
         "seed": config.seed,
         "split": split,
-        "metrics": scores,
-        "floor": floor,
+        "metrics": scored.metrics,
+        "floor": scored.floor,
+        "reference": scored.reference,
         "parameters": count_parameters(task),
         "checkpoint": str(checkpoint),
     }
 
 
-def count_parameters(task: SentenceTask) -> int:
+def count_parameters(task: LearningTask) -> int:
     """Numbers that are learnt."""
     return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
 
@@ -162,9 +171,7 @@ def _new_state(config: TrainConfig, splits: Splits) -> tuple[RunState, float | N
     return RunState(config, splits.vocab, splits.relations, data, dim), found, vectors
 
 
-def _new_task(state: RunState, vectors: Tensor | None) -> SentenceTask:
-    from graphdep.training.build import build_task
-
+def _new_task(state: RunState, vectors: Tensor | None) -> LearningTask:
     return build_task(state.config, len(state.vocab), len(state.relations), vectors)
 
 
@@ -186,7 +193,8 @@ def _set_aside(folder: Path) -> None:
     that fails must not cost an old one.
     """
     # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
-    names = [name for name in ("last.ckpt", RESULT, PREDICTIONS, "best.ckpt") if (folder / name).exists()]
+    left = ("last.ckpt", RESULT, PREDICTIONS, *map(responses_name, ("val", "test")), "best.ckpt")
+    names = [name for name in left if (folder / name).exists()]
     if not names:
         return
     previous, number = folder / "previous", 1
@@ -242,8 +250,10 @@ def _check_best(folder: Path) -> None:
 
 
 def _check_same(path: Path, state: RunState, config: TrainConfig, digest: str) -> None:
-    different = state.config.differences(config, ignore=["max_epochs"])
-    if state.config.max_epochs < config.max_epochs:
+    # Where the learning rate falls to the last update, more epochs are another run from the first one on.
+    falls = getattr(config, "warmup_steps", None) is not None
+    different = state.config.differences(config, ignore=[] if falls else ["max_epochs"])
+    if state.config.max_epochs < config.max_epochs and not falls:
         different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
     if state.data["digest"] != digest:
         different.append("the data (other pairs, parses or words)")
@@ -259,6 +269,7 @@ def _trainer(
         devices=1,
         precision=cast(Any, config.precision),
         max_epochs=config.max_epochs,
+        gradient_clip_val=config.clip,
         callbacks=callbacks,
         default_root_dir=folder,
         plugins=[AtomicCheckpointIO(), LightningEnvironment()],
@@ -284,35 +295,39 @@ def _interruptible() -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
 
 
-def _predict(task: SentenceTask, splits: Splits, split: str, config: TrainConfig) -> tuple[Tensor, Tensor]:
-    """Logits and targets of a split, through the one way that training and evaluation share."""
+def _predict(task: LearningTask, splits: Splits, split: str, config: TrainConfig) -> Outputs:
+    """The outputs of a split, through the one way that training and evaluation share."""
     with quiet():
-        outputs = cast(list, _trainer(config).predict(task, splits.loader(split, config)))
-    return join_outputs(outputs)
+        return join_outputs(cast(list, _trainer(config).predict(task, splits.loader(split, config))))
 
 
-def _score(task: SentenceTask, splits: Splits, split: str, logits: Tensor, y: Tensor) -> tuple[dict, dict]:
-    return task.goal.score(logits, y, split), task.goal.floor(splits.targets("train"), y, split)
+def _score(
+    task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
+) -> Scored:
+    """All that is said of a split; what is worth keeping goes to ``folder``."""
+    outputs = _predict(task, splits, split, config)
+    scored = score_outputs(task, splits, split, outputs)
+    if isinstance(task, GenerationTask) and isinstance(config, GenerationConfig):
+        scored = scored | score_responses(task, splits, split, config, folder)
+    if folder is not None and split == "test":
+        write_predictions(folder / PREDICTIONS, *task.compared(outputs))
+    return scored
 
 
 def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
     task, state = load_task(run.best_path)
     _check_same(run.best_path, mine, state.config, state.data["digest"])
     config = mine.config
-    scores: dict[str, float] = {}
-    floors: dict[str, float] = {}
+    scored = Scored()
     for split in ("val", "test"):
-        logits, y = _predict(task, splits, split, config)
-        score, floor = _score(task, splits, split, logits, y)
-        scores |= score
-        floors |= floor
-    write_predictions(run.folder / PREDICTIONS, *task.goal.compared(logits, y))
+        scored = scored | _score(task, splits, split, config, run.folder)
     return {
         "task": config.task,
         "model": config.model,
         "seed": config.seed,
-        "metrics": scores,
-        "floor": floors,
+        "metrics": scored.metrics,
+        "floor": scored.floor,
+        "reference": scored.reference,
         "epochs": run.epochs,
         "best_epoch": run.best_epoch,
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),

@@ -10,7 +10,7 @@ import lightning as L
 from lightning.pytorch.callbacks import Checkpoint
 
 from graphdep.metrics import Metric
-from graphdep.tasks import SentenceTask
+from graphdep.tasks import LearningTask
 from graphdep.training.checkpoint import RunState
 
 
@@ -68,7 +68,7 @@ class RunCheckpoint(Checkpoint):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.epochs = trainer.current_epoch + 1
-        scores = cast(SentenceTask, pl_module).val_scores
+        scores = cast(LearningTask, pl_module).val_scores
         value = scores[f"val_{self.metric.name}"]
         if self.metric.is_better(value, self.best):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import Sampler
+from torch.utils.data import Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.tasks import resolve_task
-from graphdep.tasks.sentence_task import epoch_seed
+from graphdep.tasks.learning_task import epoch_seed
+from graphdep.training.token_batches import TokenBatchSampler
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -65,12 +67,21 @@ class Splits:
     def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
         """Batches of a split; shuffled, in an order that each epoch has its own."""
         dataset = self.datasets[split]
-        sampler = EpochSampler(len(dataset), config.seed) if shuffle else None
+        order: Sampler[int] = (
+            EpochSampler(len(dataset), config.seed) if shuffle else SequentialSampler(dataset)
+        )
+        tokens = getattr(config, "batch_tokens", None)
+        batches: dict[str, Any] = {"batch_size": config.batch_size, "sampler": order}
+        if tokens is not None:
+            batches = {"batch_sampler": TokenBatchSampler(order, example_sizes(dataset), tokens)}
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
         generator = torch.Generator().manual_seed(config.seed)
-        workers = config.num_workers
         return DataLoader(
-            dataset, config.batch_size, sampler=sampler, generator=generator, num_workers=workers
+            dataset,
+            generator=generator,
+            num_workers=config.num_workers,
+            follow_batch=["target_ids"] if "target_ids" in dataset._data else None,
+            **batches,
         )
 
     def digest(self) -> str:
@@ -123,7 +134,14 @@ def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vo
             min_freq=config.min_freq,
             limit=config.limit_train if split == "train" else None,
             **task.options,
+            **config.dataset_options(),
         )
         vocab = vocab or dataset.vocab
     assert vocab is not None
     return Splits(datasets, vocab, RelationVocab())
+
+
+def example_sizes(dataset: ParsedDataset) -> Tensor:
+    """Nodes and target tokens of every example, ``[num_examples]``."""
+    sizes = sum(dataset.slices[key].diff() for key in ("node_type", "target_ids") if key in dataset.slices)
+    return sizes[list(dataset.indices())]

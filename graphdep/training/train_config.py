@@ -10,82 +10,51 @@ import math
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
-from graphdep.training.model_presets import resolve_model
+from graphdep.tasks import resolve_task
+from graphdep.training.model_presets import ModelPreset, resolve_model
 from graphdep.transforms import PRESETS
 
-CHOICES: dict[str, tuple[str | None, ...]] = {
-    "encoder": (
-        "transformer",
-        "word-average",
-        "lstm",
-        "bilstm",
-        "tree-lstm",
-        "bitree-lstm",
-        "tree-transformer",
-    ),
-    "tree": (None, "random", "chain", "reversed"),
-    "optimizer": ("adagrad", "adam", "adamw", "sgd"),
-    "gate": (None, "sigmoid", "tanh"),
-    "gate_state": ("query", "key"),
-    "untyped": ("keep", "gate"),
-    "precision": ("32-true", "bf16-mixed", "16-mixed"),
-    "accelerator": ("auto", "cpu", "gpu"),
-}
-_AT_LEAST_0 = ("seed", "num_workers", "weight_decay", "max_distance", "max_sum")
-_AT_LEAST_1: tuple[str, ...] = (
-    "max_epochs",
-    "limit_train",
-    "batch_size",
-    "patience",
-    "hidden_channels",
-    "num_layers",
-    "heads",
-)
-_AT_LEAST_1 += ("relation_dim", "ff_channels", "head_channels", "min_freq")
+DEFAULT_TASK = "sick-e"
 # Where a run is computed and where its files lie, which is not what it computes.
 PLACES = ("root", "raw_from", "num_workers", "accelerator")
+Choices = Mapping[str, tuple[str | None, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """All settings of a run; the defaults are those of "Integrating Dependency Tree into Self-attention for
-    Sentence Representation" where it gives them.
+    """Settings of a run that all kinds of tasks share; each kind has a subclass with its own ones and with
+    the defaults of its paper: :class:`SentenceConfig`, :class:`GenerationConfig`.
 
-    Use :meth:`of` to start from a model preset, :func:`parse_settings` to read ``key=value`` texts.
+    Use :meth:`of` to start from a model preset, :func:`parse_settings` to read ``key=value`` texts. Both
+    take the class from the task.
 
     Args:
-        task: Task, e.g. ``"sick-e"``. (default: ``"sick-e"``)
-        model: Name of the row: a model preset. (default: ``"dt"``)
-        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
-            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``. (default: ``"transformer"``)
-        edges: Edge preset; :obj:`None` for a baseline. (default: ``"dt"``)
+        task: Task, e.g. ``"sick-e"``.
+        model: Name of the row: a model preset.
+        encoder: Which encoder; the edges are for those that read a graph.
+        edges: Edge preset; :obj:`None` for an encoder that reads words or tree itself.
         tree: Control tree instead of the parse: ``"random"``, ``"chain"``, ``"reversed"``. (default:
             :obj:`None`)
-        max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
-        labels: Tell labels of arcs apart. (default: :obj:`True`)
-        directions: Tell a relation from its inverse. (default: :obj:`True`)
+        max_distance: Longest tree path that gets a relation, or that a word can look along.
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
         parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
         root: Folder of the corpus; :obj:`None` for the task's own. (default: :obj:`None`)
         raw_from: Folder with the corpus' raw files. (default: :obj:`None`)
-        limit_train: Train on the first pairs only; acts before parsing. (default: :obj:`None`)
-        min_freq: Words seen less often are unknown. (default: :obj:`1`)
+        limit_train: Train on the first examples only; acts before parsing. (default: :obj:`None`)
+        min_freq: Words seen less often are unknown.
         vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
-        seed: Seed of the weights, the order of the pairs, dropout and random trees. (default: :obj:`0`)
-        max_epochs: Epochs at most. (default: :obj:`30`)
-        patience: Stop after so many epochs without a better validation score. (default: :obj:`6`)
-        batch_size: Pairs a batch. (default: :obj:`32`)
-        optimizer: ``"adagrad"``, ``"adam"``, ``"adamw"`` or ``"sgd"``. (default: ``"adagrad"``)
-        lr: Learning rate. (default: :obj:`0.001`)
-        weight_decay: L2 penalty. (default: :obj:`0.0`)
-        hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
-            gate_state, untyped, level_embedding, position_embedding, norm_first: Of
-            :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
-            ``dropout``, ``"tree-transformer"`` also ``heads`` and ``ff_channels``; the LSTMs have one layer.
-        head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
+        seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
+        max_epochs: Epochs at most.
+        patience: Stop after so many epochs without a better validation score; :obj:`None` for never.
+        batch_size: Examples a batch.
+        optimizer: ``"adagrad"``, ``"adam"``, ``"adamw"`` or ``"sgd"``.
+        lr: Learning rate, the highest where it changes.
+        weight_decay: L2 penalty.
+        clip: Largest norm of the gradient; :obj:`None` for no limit. (default: :obj:`None`)
+        hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Of the
+            encoder.
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; the corpora are in memory. (default: :obj:`0`)
         accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
@@ -94,94 +63,176 @@ class TrainConfig:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
     """
 
-    task: str = "sick-e"
-    model: str = "dt"
+    task: str
+    model: str
     encoder: str = "transformer"
-    edges: str | None = "dt"
+    edges: str | None
     tree: str | None = None
-    max_distance: int = 2
-    labels: bool = True
-    directions: bool = True
+    max_distance: int
     max_sum: int = 4
     parser: str = "bundled"
     root: str | None = None
     raw_from: str | None = None
     limit_train: int | None = None
-    min_freq: int = 1
+    min_freq: int
     vectors: str | None = None
     seed: int = 0
-    max_epochs: int = 30
-    patience: int | None = 6
-    batch_size: int = 32
-    optimizer: str = "adagrad"
-    lr: float = 1e-3
-    weight_decay: float = 0.0
-    hidden_channels: int = 300
-    num_layers: int = 3
-    heads: int = 6
-    relation_dim: int = 30
-    ff_channels: int = 300
-    dropout: float = 0.0
-    relation_attention: bool = True
-    gate: str | None = "sigmoid"
-    gate_state: str = "query"
-    untyped: str = "keep"
-    level_embedding: bool = True
+    max_epochs: int
+    patience: int | None
+    batch_size: int
+    optimizer: str
+    lr: float
+    weight_decay: float
+    clip: float | None = None
+    hidden_channels: int
+    num_layers: int
+    heads: int
+    ff_channels: int
+    dropout: float
     position_embedding: bool = True
     norm_first: bool = False
-    head_channels: int = 50
     precision: str = "32-true"
     num_workers: int = 0
     accelerator: str = "auto"
 
+    kind: ClassVar[str]
+    models: ClassVar[Mapping[str, ModelPreset]]
+    encoders: ClassVar[Mapping[str, bool]]
+    """Encoders by name, and whether each reads edges."""
+    headed: ClassVar[tuple[str, ...]]
+    """Encoders whose heads share the channels."""
+    defining: ClassVar[tuple[str, ...]] = ("encoder", "edges", "tree", "max_distance", "position_embedding")
+    """What makes a model the one that its name says; every row's name shows settings that change it."""
+    published_with: ClassVar[tuple[str, ...]] = (
+        *("hidden_channels", "num_layers", "heads", "ff_channels", "dropout", "norm_first"),
+        *("optimizer", "lr", "weight_decay", "batch_size"),
+    )
+    """What else the paper's figures were made with; beside other values they say nothing."""
+    free: ClassVar[tuple[str, ...]] = ("parser", "tree", "edges", "max_sum", "batch_size", "precision")
+    """What the weights do not depend on."""
+    choices: ClassVar[Choices] = {
+        "tree": (None, "random", "chain", "reversed"),
+        "optimizer": ("adagrad", "adam", "adamw", "sgd"),
+        "precision": ("32-true", "bf16-mixed", "16-mixed"),
+        "accelerator": ("auto", "cpu", "gpu"),
+        "edges": (*PRESETS, None),
+    }
+    at_least: ClassVar[Mapping[str, float]] = {
+        **dict.fromkeys(("seed", "num_workers", "weight_decay", "max_distance", "max_sum"), 0),
+        **dict.fromkeys(("max_epochs", "limit_train", "batch_size", "patience", "min_freq"), 1),
+        **dict.fromkeys(("hidden_channels", "num_layers", "heads", "ff_channels"), 1),
+    }
+    _kinds: ClassVar[dict[str, type[TrainConfig]]] = {}
+
+    def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.kind = kind
+        cls._kinds[kind] = cls
+
     def __post_init__(self) -> None:
-        for name, kind in field_types().items():
+        for name, kind in self.field_types().items():
             _check_type(name, kind, getattr(self, name))
-        for name, allowed in {**CHOICES, "edges": (*PRESETS, None)}.items():
+        for name, allowed in {"encoder": tuple(self.encoders), **self.choices}.items():
             if getattr(self, name) not in allowed:
                 choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
                 raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
-        for names, least in ((_AT_LEAST_0, 0), (_AT_LEAST_1, 1)):
-            for name in names:
-                value = getattr(self, name)
-                if value is not None and not least <= value < math.inf:
-                    raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
+        for name, least in self.at_least.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value < math.inf:
+                raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
         if self.seed >= 2**32:
             raise ValueError(f"'seed' must be below 2**32 (got {self.seed})")
         if not 0 < self.lr < 3e38:  # float32 ends there
             raise ValueError(f"'lr' must be above 0 and below 3e38 (got {self.lr!r})")
+        if self.clip is not None and not 0 < self.clip < math.inf:
+            raise ValueError(f"'clip' must be above 0 (got {self.clip!r})")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
-        if self.encoder in ("transformer", "tree-transformer") and self.hidden_channels % self.heads:
+        if self.encoder in self.headed and self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
-        if (self.edges is None) != (self.encoder != "transformer"):
+        if (self.edges is None) == self.encoders[self.encoder]:
+            reading = ", ".join(f"encoder={name!r}" for name, reads in self.encoders.items() if reads)
             raise ValueError(
-                f"'edges' are for encoder='transformer' and for it alone (got edges={self.edges!r}, "
+                f"'edges' are for {reading} and for it alone (got edges={self.edges!r}, "
                 f"encoder={self.encoder!r})"
             )
-        resolve_model(self.model)
+        resolve_model(self.model, self.models)
+
+    def dataset_options(self) -> dict[str, Any]:
+        """Arguments of the task's dataset beside those that every corpus has."""
+        return {}
 
     @classmethod
-    def of(cls, model: str = "dt", **settings: Any) -> TrainConfig:
-        """The settings of a model preset, with ``settings`` over them.
+    def of_task(cls, task: str | None = None) -> type[TrainConfig]:
+        """The class of a task's settings.
 
         Raises:
-            ValueError: If there is no such model or setting, or a value is wrong.
+            ValueError: If there is no such task.
         """
-        check_keys(settings)
-        return cls(**{"model": model, **resolve_model(model).settings, **settings})
+        return cls._kinds[resolve_task(task or DEFAULT_TASK).kind]
+
+    @classmethod
+    def of(cls, model: str | None = None, **settings: Any) -> TrainConfig:
+        """The settings of a model preset, with ``settings`` over them.
+
+        Args:
+            model: Model preset. (default: the paper's own model)
+            **settings: Further settings; ``task`` decides which there are. (default task: ``"sick-e"``)
+
+        Raises:
+            ValueError: If there is no such task, model or setting, or a value is wrong.
+        """
+        own = cls.of_task(settings.get("task"))
+        own.check_keys(settings)
+        model = own.default_model() if model is None else model
+        return own(**{"model": model, **resolve_model(model, own.models).settings, **settings})
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:
-        check_keys(state)
-        return cls(**state)
+        own = cls.of_task(state.get("task"))
+        own.check_keys(state)
+        return own(**state)
+
+    @classmethod
+    def default_model(cls) -> str:
+        """The paper's own model."""
+        return str(next(field.default for field in dataclasses.fields(cls) if field.name == "model"))
+
+    @classmethod
+    def field_types(cls) -> dict[str, Any]:
+        """The type of each setting."""
+        types = get_type_hints(cls)
+        return {field.name: types[field.name] for field in dataclasses.fields(cls)}
+
+    @classmethod
+    def check_keys(cls, keys: Iterable[str]) -> None:
+        """Raises :class:`ValueError` that lists the known settings if a key is none of them."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for key in keys:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise ValueError(f"unknown setting {key!r}{hint}; the settings are {', '.join(known)}")
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
     def replace(self, **settings: Any) -> TrainConfig:
-        check_keys(settings)
+        self.check_keys(settings)
         return dataclasses.replace(self, **settings)
+
+    def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
+        """These settings with others in place of some that the weights do not depend on.
+
+        Raises:
+            ValueError: If the weights depend on one.
+        """
+        self.check_keys(settings)
+        for key in settings:
+            if key not in (*PLACES, *self.free):
+                free = ", ".join((*PLACES, *self.free))
+                raise ValueError(f"{key!r} is a setting of the training; free to choose are {free}")
+        return self.replace(**settings)
 
     def differences(self, other: TrainConfig, ignore: Iterable[str] = ()) -> list[str]:
         """``key: mine != other's`` for what two runs compute differently, places aside."""
@@ -199,37 +250,24 @@ class TrainConfig:
         return hashlib.sha256(json.dumps([state, data], sort_keys=True).encode()).hexdigest()[:8]
 
 
-def field_types() -> dict[str, Any]:
-    """The type of each setting."""
-    return get_type_hints(TrainConfig)
-
-
-def check_keys(keys: Iterable[str]) -> None:
-    """Raises :class:`ValueError` that lists the known settings if a key is none of them."""
-    known = [field.name for field in dataclasses.fields(TrainConfig)]
-    for key in keys:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise ValueError(f"unknown setting {key!r}{hint}; the settings are {', '.join(known)}")
-
-
-def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
-    """Reads ``key=value`` texts by the types of the settings; ``none`` stands for no value.
+def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, Any]:
+    """Reads ``key=value`` texts by the types of a task's settings; ``none`` stands for no value.
 
     Raises:
         ValueError: If a text has no ``=``, a key is unknown or twice there, or a value does not fit its type.
     """
     settings: dict[str, Any] = {}
+    config = TrainConfig.of_task(task)
+    types = config.field_types()
     for text in texts:
         key, equals, value = text.partition("=")
         key = key.strip()
         if not equals:
             raise ValueError(f"a setting is written key=value (got {text!r})")
-        check_keys([key])
+        config.check_keys([key])
         if key in settings:
             raise ValueError(f"setting {key!r} is given twice")
-        settings[key] = _parse(key, field_types()[key], value.strip())
+        settings[key] = _parse(key, types[key], value.strip())
     return settings
 
 

@@ -7,6 +7,7 @@ from graphdep.transforms.dependency_edges import DependencyEdges
 from graphdep.transforms.depth_edges import DepthEdges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.edge_set import EdgeSet
+from graphdep.transforms.marked_edges import MarkedEdges
 from graphdep.transforms.merge_types import MergeTypes
 from graphdep.transforms.nodes import Nodes
 from graphdep.transforms.presets import PRESETS, resolve
@@ -27,6 +28,7 @@ __all__ = [
     "CompleteEdges",
     "DependencyEdges",
     "DepthEdges",
+    "MarkedEdges",
     "MergeTypes",
     "RelationEdges",
     "RewiredEdges",

@@ -11,6 +11,8 @@ from graphdep.transforms.ancestor_edges import AncestorEdges
 from graphdep.transforms.complete_edges import CompleteEdges
 from graphdep.transforms.dependency_edges import DependencyEdges
 from graphdep.transforms.depth_edges import DepthEdges
+from graphdep.transforms.edge_constructor import EdgeConstructor
+from graphdep.transforms.marked_edges import MarkedEdges
 from graphdep.transforms.merge_types import MergeTypes
 from graphdep.transforms.relation_edges import RelationEdges
 from graphdep.transforms.relation_nodes import RelationNodes
@@ -72,14 +74,20 @@ def dam(
     return Compose([RelationNodes(position), words | RelationEdges(direction, pieces=pieces) | view])
 
 
-def lisa(*, pieces: str = "all") -> BaseTransform:
+def lisa(*, pieces: str = "all") -> EdgeConstructor:
     """Each word attends to its governor in the utterance, a node without one to itself; for one head."""
     return DependencyEdges("dependent", pieces=pieces) | SelfLoops("tops", pieces=pieces)
 
 
 def gate(*, max_distance: int = 1, pieces: str = "all") -> BaseTransform:
-    """Words of the utterance at most ``max_distance`` arcs apart."""
-    return TreeDistanceEdges(max_distance, pieces=pieces)
+    """Words of the utterance at most ``max_distance`` arcs apart, with types that tell how many."""
+    edges = TreeDistanceEdges(max_distance, pieces=pieces)
+    return Compose([edges, TreePathTypes(max_distance, pieces=pieces)])
+
+
+def lisa_complete(*, scope: str = "example", pieces: str = "all") -> BaseTransform:
+    """The edges of ``lisa`` for some heads, among all pairs of the example (or utterance) for the others."""
+    return MarkedEdges(lisa(pieces=pieces), CompleteEdges(scope))
 
 
 def g2g(*, scope: str = "example", self_type: bool = False, pieces: str = "all") -> BaseTransform:
@@ -130,6 +138,7 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "lisa": lisa,
     "gate": gate,
     "g2g": g2g,
+    "lisa-complete": lisa_complete,
 }
 
 

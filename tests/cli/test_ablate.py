@@ -8,12 +8,13 @@ from unittest import mock
 import pytest
 
 from graphdep.training import ablation
+from graphdep.training.sentence_config import SentenceConfig
 
 
 @pytest.fixture
 def published_data(monkeypatch):
     """Takes whatever data and sizes there are for the paper's."""
-    monkeypatch.setattr(ablation, "PUBLISHED_WITH", {*ablation.DEFINING})
+    monkeypatch.setattr(SentenceConfig, "published_with", ())
     for task, published in ablation.PAPER.items():
         monkeypatch.setitem(ablation.PAPER, task, dataclasses.replace(published, examples=mock.ANY))
 

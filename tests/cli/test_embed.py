@@ -97,7 +97,7 @@ def test_json_beside_a_file(run, model, tmp_path):
         (["a text", "--input", "empty.txt"], "give either a TEXT or --input FILE"),
         (["--input", "missing.txt"], "missing.txt: No such file"),
         (["--input", "empty.txt"], "empty.txt: no line, and so no text"),
-        (["--input", "latin.txt"], "latin.txt: not UTF-8 at byte 3"),
+        (["--input", "latin.txt"], "latin.txt:2: not UTF-8 at byte 3"),
         (["ann", "--output", "vectors.pkl"], "'output' must end in .npy, .csv or .tsv (got 'vectors.pkl')"),
         (["ann", "--parser", "none"], "unknown parser 'none'"),
         (["ann", "--checkpoint", "none.ckpt"], "no checkpoint at none.ckpt"),
@@ -107,7 +107,7 @@ def test_json_beside_a_file(run, model, tmp_path):
 )
 def test_errors(run, model, tmp_path, arguments, message):
     (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "latin.txt").write_bytes(b"tea\ncaf\xe9")
     done = run("embed", *model, *arguments)
     assert done.exit_code == 2
     assert message in done.stderr

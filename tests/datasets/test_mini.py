@@ -9,7 +9,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from graphdep.datasets import MRPC, SICK, SST, mini_sst
+from graphdep.datasets import MRPC, SICK, SST, DailyDialog, mini_dialogues, mini_sst
+from graphdep.datasets.daily_dialog import NAMES, read_daily_dialog
 from graphdep.datasets.mini import AGENTS, PATIENTS, SETS, VERBS, mini_files, mrpc_files, write_mini
 from graphdep.datasets.mrpc import TEST, TRAIN, read_dev_ids, read_mrpc
 from graphdep.datasets.sick import FILES, Pair, read_sick
@@ -31,6 +32,8 @@ def test_mini_files_are_the_committed_ones():
         assert (MINI / "raw" / name).read_bytes() == content
     for name, content in mini_sst.sst_files().items():
         assert (MINI / "raw" / "sst-sentence" / name).read_bytes() == content
+    for name, content in mini_dialogues.dialogue_files().items():
+        assert (MINI / "raw" / name).read_bytes() == content
 
 
 def test_write_mini(tmp_path, parser):
@@ -44,6 +47,8 @@ def test_write_mini(tmp_path, parser):
     for corpus in (SST, MRPC):
         assert [len(corpus(tmp_path, split, parser=parser)) for split in corpus.splits] == [400, 60, 120]
         assert corpus(tmp_path, "test", parser=parser).describe()["unknown_words"] == 0
+    assert [len(DailyDialog(tmp_path, s, parser)) for s in DailyDialog.splits] == [1176, 198, 218]
+    assert DailyDialog(tmp_path, "test", parser).describe()["unknown_words"] == 0
 
 
 def test_mini_is_balanced(splits):
@@ -135,3 +140,21 @@ def test_mini_sentences_are_labelled_by_what_the_film_is(reviews):
         film_is_first = words[1] in mini_sst.FILMS  # in these frames the film's adjective is the first
         place = adjectives[0 if film_is_first else 1]
         assert ((words[place] in mini_sst.GOOD) != (words[place - 1] == "not")) == label
+
+
+def test_mini_dialogues_answer_from_the_event():
+    """Reads the events again, by rules that know the frames by their function words."""
+    events = []
+    for name in NAMES.values():
+        for turns, _ in read_daily_dialog(MINI / "raw" / f"dialogues_{name}.txt"):
+            event = turns[1][turns[1].lower().index("the ") :].split()
+            events.append(" ".join(event))
+            people = [word for word in event if word in mini_dialogues.PEOPLE]
+            # The patient comes first in a passive clause and in a cleft.
+            turned = "by" in event or "It was" in turns[1]
+            agent, patient = people[::-1] if turned else people
+            for question, answer in zip(turns[2::2], turns[3::2]):
+                if question.startswith(("Who ", "And who ", "Whom ")):
+                    is_of_patient = "was" in question or question == "Whom ?"
+                    assert (patient if is_of_patient else agent) in answer.split()
+    assert len(set(events)) == len(events) == sum(mini_dialogues.SIZES.values())

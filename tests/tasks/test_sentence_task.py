@@ -3,7 +3,6 @@ from __future__ import annotations
 import torch
 
 from graphdep.tasks import ENTAILMENT, SentenceTask
-from graphdep.tasks.sentence_task import epoch_seed
 from graphdep.transforms import resolve
 
 
@@ -21,9 +20,3 @@ def test_default_optimizer_is_the_paper_s():
     optimizer = SentenceTask(torch.nn.Linear(1, 1), resolve("dra"), ENTAILMENT).configure_optimizers()
     assert isinstance(optimizer, torch.optim.Adagrad)
     assert optimizer.defaults["lr"] == 1e-3
-
-
-def test_epoch_seeds_do_not_repeat():
-    seeds = {epoch_seed(seed, epoch) for seed in range(5) for epoch in range(20)}
-    assert len(seeds) == 100
-    assert epoch_seed(1, 3) == epoch_seed(1, 3)

@@ -27,6 +27,7 @@ OPTIONS = {
     "dt": {"max_distance": 4, "scope": "example", "self_type": False, "labels": False, "pieces": "first"},
     "dt-related": {"max_distance": 3, "directions": False, "pieces": "first"},
     "lisa": {"pieces": "first"},
+    "lisa-complete": {"scope": "utterance", "pieces": "first"},
     "gate": {"max_distance": 3, "pieces": "first"},
     "g2g": {"scope": "utterance", "self_type": True, "pieces": "first"},
 }
@@ -166,6 +167,26 @@ def test_lisa_attends_to_the_governor_alone(data):
     slow = SlowTree(data)
     expected = slow.pairs(lambda s, t: slow.first[s] == slow.first[int(data.governor_index[t])])
     assert set(attended(resolve("lisa")(data))) == expected
+
+
+@given(examples())
+def test_lisa_complete_marks_the_governor_among_all(data):
+    alone, marked = resolve("lisa")(data), resolve("lisa-complete")(data)
+    assert torch.equal(marked.edge_index, alone.edge_index)
+    assert torch.equal(marked.clique, torch.zeros(data.num_nodes, dtype=torch.long))
+    inside = resolve("lisa-complete", scope="utterance")(data)
+    assert torch.equal(inside.clique, data.utterance)
+
+
+@given(examples())
+def test_gate_types_tell_the_distance(data):
+    slow = SlowTree(data)
+    got = attended(resolve("gate", max_distance=3)(data))
+    assert RelationVocab.NONE not in got.values()
+    codes = {RelationVocab.path(a, b): a + b for a in range(4) for b in range(4 - a)}
+    for (s, t), kind in got.items():
+        path = slow.path(slow.first[s], slow.first[t]) or (0, 0)  # a node outside the trees sees itself alone
+        assert codes.get(kind, 1) == sum(path)
 
 
 def test_gate_distances(example):

@@ -1,29 +1,59 @@
 """Encoders, heads and the papers' models."""
 
 from graphdep.nn.models.classification_head import ClassificationHead
+from graphdep.nn.models.constituent_transformer import ConstituentTransformer
+from graphdep.nn.models.context_encoder import ContextEncoder
+from graphdep.nn.models.context_transformer import ContextTransformer
 from graphdep.nn.models.dependency_transformer import DependencyTransformer
+from graphdep.nn.models.dialog_bert import DialogBERT
+from graphdep.nn.models.dialogue_model import DialogueModel
+from graphdep.nn.models.graph_transformer import GraphTransformer
+from graphdep.nn.models.hran_decoder import HRANDecoder
+from graphdep.nn.models.hran_encoder import HRANEncoder
+from graphdep.nn.models.hred_decoder import HREDDecoder
+from graphdep.nn.models.hred_encoder import HREDEncoder
 from graphdep.nn.models.lstm_encoder import LSTMEncoder
+from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.nn.models.re_co_sa import ReCoSa
 from graphdep.nn.models.relatedness_head import RelatednessHead
+from graphdep.nn.models.response_decoder import ResponseDecoder
 from graphdep.nn.models.sentence_model import SentenceModel
 from graphdep.nn.models.sentence_pair_model import SentencePairModel
 from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.nn.models.transformer_decoder import TransformerDecoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
 from graphdep.nn.models.tree_lstm import TreeLSTM
 from graphdep.nn.models.tree_transformer import TreeTransformer
 from graphdep.nn.models.word_average import WordAverage
+from graphdep.nn.models.word_output import WordOutput
 
 __all__ = [
     "ClassificationHead",
+    "ConstituentTransformer",
+    "ContextEncoder",
+    "ContextTransformer",
     "DependencyTransformer",
+    "DialogBERT",
+    "DialogueModel",
+    "GraphTransformer",
+    "HRANDecoder",
+    "HRANEncoder",
+    "HREDDecoder",
+    "HREDEncoder",
     "LSTMEncoder",
+    "Memory",
     "NodeEmbedding",
+    "ReCoSa",
     "RelatednessHead",
+    "ResponseDecoder",
     "SentenceModel",
     "SentencePairModel",
     "TextEncoder",
+    "TransformerDecoder",
     "TransformerLayer",
     "TreeLSTM",
     "TreeTransformer",
     "WordAverage",
+    "WordOutput",
 ]

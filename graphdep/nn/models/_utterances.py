@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
+from graphdep.nn.models.context_encoder import example_bounds
 
 
 def root_nodes(data: Data) -> Tensor:
@@ -56,3 +59,16 @@ def check_sentences(data: Data, number: int, rule: str) -> None:
 def _example_of(data: Data) -> Tensor:
     batch = data.get("batch")
     return torch.zeros_like(data.node_type) if batch is None else batch
+
+
+def utterance_bounds(data: Data) -> Tensor:
+    """Where the utterances of each example start and end among those of the batch: ``[num_examples + 1]``."""
+    return torch.searchsorted(root_nodes(data), example_bounds(data))
+
+
+def with_positions_in_utterance(data: Data) -> Data:
+    """A shallow copy whose positions count from the ROOT node of each utterance."""
+    out = copy.copy(data)
+    start = data.position[root_nodes(data)]
+    out.position = data.position - start[utterance_of(data)]
+    return out

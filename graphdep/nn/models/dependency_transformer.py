@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
-from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention.gated_relation_score import reset_relation
 from graphdep.nn.conv import AttentionConv, GatedRelationConv
-from graphdep.nn.models.node_embedding import NodeEmbedding
-from graphdep.nn.models.text_encoder import TextEncoder
-from graphdep.nn.models.transformer_layer import TransformerLayer
+from graphdep.nn.models.graph_transformer import GraphTransformer
 
 
-class DependencyTransformer(TextEncoder):
+class DependencyTransformer(GraphTransformer):
     r"""Transformer encoder with relation-attention, from "Integrating Dependency Tree into Self-attention
     for Sentence Representation" (DT).
 
-    Word, position and level embeddings (:class:`NodeEmbedding`), then Transformer blocks whose attention is
+    A :class:`GraphTransformer` with position and level embeddings whose attention is
     :class:`~graphdep.nn.conv.GatedRelationConv`; the state of an utterance's ROOT node represents it. The
     relation vectors are shared by all layers; what scores them is each layer's own.
 
@@ -83,24 +80,13 @@ class DependencyTransformer(TextEncoder):
         max_positions: int = 512,
         vectors: Tensor | None = None,
     ) -> None:
-        super().__init__()
         if hidden_channels % heads:
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
-        self.hidden_channels, self.relation_attention = hidden_channels, relation_attention
-        self.embedding = NodeEmbedding(
-            num_words,
-            hidden_channels,
-            max_positions=max_positions if position_embedding else 0,
-            max_levels=64 if level_embedding else 0,
-            vectors=vectors,
-            dropout=dropout,
-        )
-        self.relation = nn.Embedding(num_relations, relation_dim) if relation_attention else None
-        if self.relation is not None:
-            reset_relation(self.relation)
         size = hidden_channels // heads
 
-        def conv() -> AttentionConv:
+        def conv(number: int) -> AttentionConv:
+            if number == 0:  # after the word vectors and before the layers, as in models saved before
+                self.relation = _relation(num_relations, relation_dim) if relation_attention else None
             if self.relation is None:
                 return AttentionConv(hidden_channels, size, heads, dropout=dropout)
             return GatedRelationConv(
@@ -116,35 +102,30 @@ class DependencyTransformer(TextEncoder):
                 dropout=dropout,
             )
 
-        self.layers = nn.ModuleList(
-            TransformerLayer(conv(), hidden_channels, ff_channels, dropout=dropout, norm_first=norm_first)
-            for _ in range(num_layers)
+        super().__init__(
+            num_words,
+            conv,
+            hidden_channels=hidden_channels,
+            num_layers=num_layers,
+            ff_channels=ff_channels,
+            dropout=dropout,
+            position_embedding=position_embedding,
+            level_embedding=level_embedding,
+            norm_first=norm_first,
+            max_positions=max_positions,
+            vectors=vectors,
         )
-
-        self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
+        self.relation_attention = relation_attention
 
     def reset_parameters(self) -> None:
-        if isinstance(self.norm, nn.LayerNorm):
-            self.norm.reset_parameters()
         self.embedding.reset_parameters()
         if self.relation is not None:
             reset_relation(self.relation)
-        for layer in self.layers:
-            layer.reset_parameters()  # type: ignore[operator]
+        reset(self.layers)
+        reset(self.norm)
 
-    def forward(self, data: Data) -> Tensor:
-        args = self._edges(data)
-        layout = AttentionLayout(args[0], data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
-        x = self.embedding(data)
-        for layer in self.layers:
-            x = layer(x, *args, layout=layout)
-        return self.norm(x)
 
-    def _edges(self, data: Data) -> list[Tensor]:
-        if data.edge_index is None:
-            raise ValueError("the data has no 'edge_index': apply an edge constructor, e.g. resolve('dt')")
-        if self.relation is None:
-            return [data.edge_index]
-        if "edge_type" not in data:
-            raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
-        return [data.edge_index, data.edge_type]
+def _relation(num_relations: int, relation_dim: int) -> nn.Embedding:
+    relation = nn.Embedding(num_relations, relation_dim)
+    reset_relation(relation)
+    return relation

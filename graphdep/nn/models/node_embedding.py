@@ -70,7 +70,7 @@ class NodeEmbedding(nn.Module):
                 nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
 
     def words(self, input_ids: Tensor) -> Tensor:
-        """Word vectors of ids in the size of the node states, without anything else: ``[...] -> [..., C]``."""
+        """Word vectors of ids in the size of the node states, alone: ``[...] -> [..., C]``."""
         return self.project(self.word(input_ids))
 
     def forward(self, data: Data) -> Tensor:

@@ -14,8 +14,17 @@ from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.nn import TransformerConv
 from torch_geometric.testing import assert_module, withPackage
 
+from graphdep import RelationVocab
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv, SIAConv
+from graphdep.nn.conv import (
+    AttentionConv,
+    DAMConv,
+    DRAConv,
+    GATEConv,
+    GatedRelationConv,
+    LISAConv,
+    SIAConv,
+)
 
 CONVS: dict[str, Callable[..., AttentionConv]] = {
     "AttentionConv": lambda **kwargs: AttentionConv(8, 4, heads=2, **kwargs),
@@ -28,11 +37,16 @@ CONVS: dict[str, Callable[..., AttentionConv]] = {
     "GatedRelationConv-no-gate": lambda **kwargs: GatedRelationConv(
         8, 4, heads=2, num_relations=6, gate=None, **kwargs
     ),
+    "LISAConv": lambda **kwargs: LISAConv(8, 4, heads=2, **kwargs),
+    "GATEConv-near": lambda **kwargs: GATEConv(8, 4, heads=2, max_distance=3, **kwargs),
 }
 each_conv = pytest.mark.parametrize("name", CONVS)
 ONE_BY_ONE = [name for name in CONVS if name != "SIAConv-multiplicative"]  # edges with a message of their own
-UNTYPED = ("AttentionConv", "DRAConv", "DRAConv-residual", "SIAConv", "DAMConv")
-TYPED = ("GatedRelationConv", "GatedRelationConv-no-gate")
+UNTYPED = ("AttentionConv", "DRAConv", "DRAConv-residual", "SIAConv", "DAMConv", "LISAConv")
+TYPED = ("GatedRelationConv", "GatedRelationConv-no-gate", "GATEConv-near")
+# In the others a clique is more than its pairs written out, or refused.
+WITH_CLIQUES = [name for name in ONE_BY_ONE if name not in ("LISAConv", "GATEConv-near")]
+NEAR = torch.tensor([RelationVocab.path(a, b) for a, b in ((0, 0), (1, 0), (1, 1), (0, 2), (2, 1), (0, 3))])
 
 
 def make(name: str, **kwargs) -> AttentionConv:
@@ -53,6 +67,8 @@ def graph(name: str, num_nodes: int = 6, num_edges: int = 12, dtype: torch.dtype
     inputs = {"x": torch.randn(num_nodes, 8, generator=generator, dtype=dtype), "edge_index": edge_index}
     if name in TYPED:
         inputs["edge_type"] = torch.randint(0, 6, (edge_index.size(1),), generator=generator)
+        if name == "GATEConv-near":  # which gives no weight to the others
+            inputs["edge_type"] = NEAR[inputs["edge_type"]]
     return inputs
 
 
@@ -101,6 +117,7 @@ def test_a_node_without_edges_gets_zeros(name: str) -> None:
 @each_conv
 def test_repr(name: str) -> None:
     options = {"residual": "residual=True", "multiplicative": "mask='multiplicative'", "no-gate": "gate=None"}
+    options["near"] = "max_distance=3"
     kind, _, option = name.partition("-")
     shown = f", {options[option]}" if option else ""
     assert str(CONVS[name]()) == f"{kind}(8, 4, heads=2{shown})"
@@ -168,7 +185,7 @@ def test_dropout_in_training_only(name: str) -> None:
     assert torch.equal(everything, inputs["x"] if name == "DRAConv-residual" else torch.zeros(6, 8))
 
 
-@pytest.mark.parametrize("name", ONE_BY_ONE)
+@pytest.mark.parametrize("name", WITH_CLIQUES)
 @pytest.mark.parametrize("loops", [0, 2])
 def test_cliques(name: str, loops: int) -> None:
     """A clique is its pairs written out; a batch of two is each alone."""

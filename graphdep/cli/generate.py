@@ -1,0 +1,245 @@
+"""``graphdep generate``."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from graphdep.cli import options as o
+from graphdep.cli.embed import check_output, read_lines
+from graphdep.cli.output import print_json, say_loading
+
+if TYPE_CHECKING:
+    from graphdep.responder import Responder
+
+_DECODING = "Decoding (default: as in the checkpoint's settings)"
+
+
+def generate(
+    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run on dialogues.")],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help='JSON lines with {"context": ["...", ...]}, or - for stdin. Without it: a chat.',
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+    ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="greedy, beam or sample.", rich_help_panel=_DECODING)
+    ] = None,
+    beams: Annotated[
+        int | None, typer.Option(metavar="N", help="Width of the beam.", rich_help_panel=_DECODING)
+    ] = None,
+    num_return: Annotated[
+        int, typer.Option(metavar="N", help="Responses a context, best first.", rich_help_panel=_DECODING)
+    ] = 1,
+    max_length: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Tokens of a response at most.", rich_help_panel=_DECODING),
+    ] = None,
+    length_penalty: Annotated[
+        float | None,
+        typer.Option(
+            help="0 prefers short responses, 1 ranks by the mean of a token.", rich_help_panel=_DECODING
+        ),
+    ] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Draw from the N most probable tokens.", rich_help_panel=_DECODING),
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            help="Draw from the fewest tokens of this probability together.", rich_help_panel=_DECODING
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(help="Below 1 draws what is probable more often.", rich_help_panel=_DECODING),
+    ] = None,
+    no_repeat_ngram: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="No N words in a row occur twice in a response.", rich_help_panel=_DECODING
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of draws.", rich_help_panel=_DECODING)] = None,
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
+            "another one than bundled. [default: bundled]"
+        ),
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
+    json: o.Json = False,
+) -> None:
+    """Respond to dialogues with a trained model: those of a file, or yours in a chat.
+
+    Every line of the input becomes a line of the output: the same object with "response" and, where
+    --num-return is above 1, "responses", in place of those that it may have. If a line is wrong, nothing is
+    written.
+
+    A chat goes on until /quit or the end of the input; /reset forgets what was said.
+
+    Examples:
+        graphdep generate --checkpoint runs/.../best.ckpt
+
+        graphdep generate --checkpoint runs/.../best.ckpt --input contexts.jsonl --output responses.jsonl
+    """
+    _check_options(source, output, num_return, json)
+    if output is not None:
+        check_output(output, checkpoint, source)
+    rows = None if source is None else read_rows(source)
+    decoding = {
+        "strategy": strategy,
+        "beams": beams,
+        "num_return": num_return,
+        "max_length": max_length,
+        "length_penalty": length_penalty,
+        "top_k": top_k,
+        "top_p": top_p,
+        "temperature": temperature,
+        "no_repeat_ngram": no_repeat_ngram,
+        "seed": seed,
+    }
+    given = {name: value for name, value in decoding.items() if value is not None}
+    say_loading()
+    from graphdep.responder import Responder
+
+    responder = Responder(checkpoint, parser=parser, batch_size=batch_size, **given)
+    if rows is None:
+        chat(responder)
+        return
+    responses = responder.respond([row["context"] for row in rows])
+    write_rows(output, [_answered(row, texts, num_return) for row, texts in zip(rows, responses)])
+    if json:
+        print_json(_summary(responder, len(rows), output))
+    where = "" if output is None else f" -> {output}"
+    Console(stderr=True).print(
+        f"{len(rows)} contexts, {responder.parser_failures} turns with a chain tree{where}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def read_rows(source: str) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines, each with a ``context``.
+
+    Raises:
+        ValueError: If there is no line, or one is wrong; names the file and the line.
+        OSError: If the file cannot be read.
+    """
+    return [_row(line, f"{source}:{number}") for number, line in enumerate(read_lines(None, source), start=1)]
+
+
+def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes JSON lines to a file, whole or not at all, or to stdout."""
+    text = "".join(jsonlib.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    from graphdep.io import atomic_path
+
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def chat(responder: Responder) -> None:
+    """Answers each line of the input, with what was said before in mind."""
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if terminal:
+        print("/reset forgets what was said, /quit leaves.", file=sys.stderr)
+    turns: list[str] = []
+    try:
+        while (text := _ask("> " if terminal else "")) is not None and text != "/quit":
+            if text == "/reset":
+                turns = []
+            elif text:
+                turns.append(text)
+                answer = responder.respond([turns])[0][0]
+                print(answer, flush=True)
+                turns += [answer] if answer.strip() else []
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+def _ask(prompt: str) -> str | None:
+    """The next line without the spaces around it; None at the end of the input."""
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        return None
+    except UnicodeDecodeError:
+        raise ValueError("stdin: not UTF-8") from None
+
+
+def _check_options(source: str | None, output: Path | None, num_return: int, json: bool) -> None:
+    for name, given in (("--output", output is not None), ("--num-return", num_return > 1), ("--json", json)):
+        if given and source is None:
+            raise ValueError(f"{name} needs --input: without it, this is a chat")
+    if json and output is None:
+        raise ValueError("--json needs --output: the responses and the summary cannot both go to stdout")
+
+
+def _row(line: str, place: str) -> dict[str, Any]:
+    try:
+        row = jsonlib.loads(line, object_pairs_hook=_object, parse_constant=_refuse)
+        # As it will be written: a number like 1e999 has become infinite, and text may have half a character.
+        jsonlib.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{place}: half a character, which no file can hold (got {line[:80]!r})") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place}: no JSON: {error} (got {line[:80]!r})") from None
+    if not isinstance(row, dict) or "context" not in row:
+        raise ValueError(f"{place}: no object with 'context' (got {line[:80]!r})")
+    context = row["context"]
+    if not isinstance(context, list) or not context or not all(isinstance(turn, str) for turn in context):
+        raise ValueError(
+            f"{place}: 'context' must be a list of at least one string (got {str(context)[:80]})"
+        )
+    for number, turn in enumerate(context):
+        if not turn.strip():
+            raise ValueError(f"{place}: 'context[{number}]' is blank: a turn has at least one word")
+    return row
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        key, count = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {key!r} is there {count} times")
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _answered(row: dict[str, Any], texts: list[str], num_return: int) -> dict[str, Any]:
+    kept = {key: value for key, value in row.items() if key not in ("response", "responses")}
+    return {**kept, "response": texts[0], **({"responses": texts} if num_return > 1 else {})}
+
+
+def _summary(responder: Responder, contexts: int, output: Path | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "checkpoint": responder.checkpoint,
+        "contexts": contexts,
+        "parser_failures": responder.parser_failures,
+        "decoding": asdict(responder.decoding),
+        "output": str(output),
+    }

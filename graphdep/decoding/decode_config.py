@@ -1,0 +1,86 @@
+"""Every choice of decoding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+STRATEGIES = ("greedy", "beam", "sample")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodeConfig:
+    r"""How responses are drawn from a model.
+
+    ``"greedy"`` takes the most probable token at every step. ``"beam"`` is the search of "Sequence to
+    Sequence Learning with Neural Networks": of all continuations the :obj:`beams` best are kept, and one that
+    ends leaves the beam and is set aside, which narrows the beam by one. Responses are ranked by
+
+    .. math::
+        \frac{\log p(y_1, \dots, y_t)}{t^{\alpha}}
+
+    with the :obj:`length_penalty` :math:`\alpha` and :math:`t` tokens, ``[EOU]`` among them. ``"sample"``
+    draws every token at random: the logits are divided by the temperature, then :obj:`top_k`, then
+    :obj:`top_p` thin them out.
+
+    Args:
+        strategy: ``"greedy"``, ``"beam"`` or ``"sample"``. (default: ``"greedy"``)
+        beams: Width of the beam. (default: :obj:`1`)
+        num_return: Responses a context: the best, or so many draws. (default: :obj:`1`)
+        max_length: Tokens at most, ``[EOU]`` included; a response that is longer is cut.
+            (default: :obj:`50`)
+        min_length: Words at least, unless nothing but ``[EOU]`` is allowed. (default: :obj:`0`)
+        length_penalty: :math:`\alpha`: 0 prefers short responses, 1 ranks by the mean. (default: :obj:`1.0`)
+        top_k: Draw from the so many most probable tokens; 0 for all. (default: :obj:`0`)
+        top_p: Draw from the fewest most probable tokens that have this probability together.
+            (default: :obj:`1.0`)
+        temperature: Below 1 sharpens the distribution that is drawn from. (default: :obj:`1.0`)
+        no_repeat_ngram: No run of so many words occurs twice in a response; 0 for no such rule.
+            (default: :obj:`0`)
+        allow_unk: Whether a response may have ``[UNK]``. (default: :obj:`False`)
+        seed: Seed of the draws. (default: :obj:`0`)
+
+    Raises:
+        ValueError: If a value is outside its range; the message names it.
+    """
+
+    strategy: str = "greedy"
+    beams: int = 1
+    num_return: int = 1
+    max_length: int = 50
+    min_length: int = 0
+    length_penalty: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    temperature: float = 1.0
+    no_repeat_ngram: int = 0
+    allow_unk: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"'strategy' must be one of {', '.join(STRATEGIES)} (got {self.strategy!r})")
+        for name, least in (("beams", 1), ("num_return", 1), ("max_length", 1)):
+            self._at_least(name, least)
+        for name in ("min_length", "length_penalty", "top_k", "no_repeat_ngram", "seed"):
+            self._at_least(name, 0)
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"'top_p' must be above 0 and at most 1 (got {self.top_p})")
+        if not (self.temperature > 0 and isfinite(self.temperature)):
+            raise ValueError(f"'temperature' must be above 0 and finite (got {self.temperature})")
+        if self.min_length >= self.max_length:
+            raise ValueError(
+                f"'min_length' must be below 'max_length' ({self.max_length}) (got {self.min_length})"
+            )
+        if self.strategy == "greedy" and (self.beams > 1 or self.num_return > 1):
+            name = "beams" if self.beams > 1 else "num_return"
+            raise ValueError(
+                f"strategy='greedy' gives one response: {name!r} must be 1 (got {getattr(self, name)})"
+            )
+        if self.strategy == "beam" and self.num_return > self.beams:
+            raise ValueError(f"'num_return' must be at most 'beams' ({self.beams}) (got {self.num_return})")
+
+    def _at_least(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if not least <= value < float("inf"):
+            raise ValueError(f"{name!r} must be at least {least} (got {value})")

@@ -1,0 +1,139 @@
+"""Attention within constituents that are found on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.utils import to_dense_batch
+
+
+class ConstituentConv(nn.Module):
+    r"""Self-attention weighted by the probability that two nodes are in one constituent, from "Tree
+    Transformer: Integrating Tree Structures into Self-Attention".
+
+    :meth:`links` gives the probability :math:`a_i` that the neighbours :math:`i` and :math:`i + 1` belong
+    together. Each node shares one unit between its two neighbours, both ends have a say, and what was linked
+    in a lower layer stays so:
+
+    .. math::
+        (p_{i,i-1}, p_{i,i+1}) &= \mathrm{softmax}(s_{i,i-1}, s_{i,i+1}), \quad
+        s_{i,j} = \frac{\tilde{\mathbf{q}}_i^{\top} \tilde{\mathbf{k}}_j}{C / 2} \\
+        \hat{a}_i &= \sqrt{p_{i,i+1} \, p_{i+1,i}}, \quad
+        a^l_i = a^{l-1}_i + (1 - a^{l-1}_i) \hat{a}^l_i
+
+    Attention is then multiplied by the prior :math:`C_{ij}`, which the links between two nodes give. The
+    weights of a node no longer sum to 1, as published:
+
+    .. math::
+        C_{ij} = \prod_{k = \min(i, j)}^{\max(i, j) - 1} a_k, \quad
+        \mathbf{E} = \mathbf{C} \odot \mathrm{softmax} \left( \frac{\mathbf{Q} \mathbf{K}^{\top}}{\sqrt{d}}
+        \right), \quad \mathbf{O} = \mathbf{E} \mathbf{V}
+
+    A node and itself have no link between them, so :math:`C_{ii} = 1`; the authors' code starts there from
+    nearly 0. Their scale is 256 at :math:`C = 512`, ours :math:`C / 2`. Nodes are taken in their order in the
+    example; no edges are read.
+
+    Args:
+        in_channels: Size of each input.
+        out_channels: Size of each head's output.
+        heads: Number of attention heads. (default: :obj:`1`)
+        dropout: Probability to drop an attention weight in training. (default: :obj:`0.0`)
+        renormalize: Let the weights of a node sum to 1. (default: :obj:`False`)
+
+    Shapes:
+        - x: :math:`(|\mathcal{V}|, C)`; link: :math:`(|\mathcal{V}|)`, between a node and the next, 0 at the
+          last of an example; ptr: :math:`(B + 1)`
+        - output: :math:`(|\mathcal{V}|, H \cdot C')`; with :obj:`return_attention_weights` also
+          ``(pairs, alpha)``, all pairs of each example and their weights :math:`(|\mathcal{P}|, H)`
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        heads: int = 1,
+        *,
+        dropout: float = 0.0,
+        renormalize: bool = False,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
+        self.dropout, self.renormalize = dropout, renormalize
+        self.lin_query = nn.Linear(in_channels, heads * out_channels)
+        self.lin_key = nn.Linear(in_channels, heads * out_channels)
+        self.lin_value = nn.Linear(in_channels, heads * out_channels)
+        self.lin_link_query = nn.Linear(in_channels, in_channels)
+        self.lin_link_key = nn.Linear(in_channels, in_channels)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for lin in self.children():
+            nn.init.xavier_uniform_(lin.weight)  # type: ignore[arg-type]
+            nn.init.zeros_(lin.bias)  # type: ignore[arg-type]
+
+    def links(self, x: Tensor, ptr: Tensor, below: Tensor | None = None) -> Tensor:
+        """How surely each node and the next one belong together.
+
+        Args:
+            x: Node states ``[num_nodes, in_channels]``.
+            ptr: Example boundaries.
+            below: What this gave in the layer below. (default: there is none)
+        """
+        query, key = self.lin_link_query(x), self.lin_link_key(x)
+        scale = self.in_channels / 2
+        right = F.pad((query[:-1] * key[1:]).sum(-1), (0, 1)) / scale
+        left = F.pad((query[1:] * key[:-1]).sum(-1), (1, 0)) / scale
+        first, last = torch.zeros_like(right, dtype=torch.bool), torch.zeros_like(right, dtype=torch.bool)
+        first[ptr[:-1]], last[ptr[1:] - 1] = True, True
+        # A node with one neighbour gives it all.
+        to_right = F.logsigmoid(right - left).masked_fill(first, 0.0)
+        to_left = F.logsigmoid(left - right).masked_fill(last, 0.0)
+        link = ((to_right + to_left.roll(-1)) / 2).exp().masked_fill(last, 0.0)
+        return link if below is None else below + (1 - below) * link
+
+    def forward(
+        self, x: Tensor, link: Tensor, ptr: Tensor, *, return_attention_weights: bool | None = None
+    ) -> Any:
+        sizes = ptr.diff()
+        batch = torch.arange(sizes.numel(), device=x.device).repeat_interleave(sizes, output_size=x.size(0))
+        query, key, value = (
+            self._split(lin(x), batch) for lin in (self.lin_query, self.lin_key, self.lin_value)
+        )
+        mask = to_dense_batch(torch.ones_like(batch), batch)[1]  # [B, L]
+        score = query @ key.mT / self.out_channels**0.5
+        score = score.masked_fill(~mask[:, None, None], torch.finfo(score.dtype).min)
+        alpha = score.softmax(dim=-1) * _prior(link, batch)[:, None]
+        if self.renormalize:
+            alpha = alpha / alpha.sum(dim=-1, keepdim=True)
+        weight = F.dropout(alpha, self.dropout, self.training).to(value.dtype)
+        out = (weight @ value).transpose(1, 2)[mask].flatten(1)  # [N, H * C']
+        if not return_attention_weights:
+            return out
+        example, target, source = (mask[:, :, None] & mask[:, None]).nonzero().t()
+        pairs = torch.stack([source, target]) + ptr[example]
+        return out, (pairs, alpha[example, :, target, source])
+
+    def _split(self, x: Tensor, batch: Tensor) -> Tensor:
+        """Padded and by head: ``[B, H, L, d]``."""
+        dense = to_dense_batch(x, batch)[0]
+        return dense.unflatten(-1, (self.heads, self.out_channels)).transpose(1, 2)
+
+    def __repr__(self) -> str:
+        options = {"dropout": 0.0, "renormalize": False}
+        shown = [
+            f", {name}={value!r}"
+            for name, default in options.items()
+            if (value := getattr(self, name)) != default
+        ]
+        sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
+        return f"{type(self).__name__}({sizes}{''.join(shown)})"
+
+
+def _prior(link: Tensor, batch: Tensor) -> Tensor:
+    r"""The products of links between any two nodes, ``[B, L, L]``, by sums of logarithms."""
+    log = to_dense_batch(link.float().clamp(min=1e-9).log(), batch)[0]
+    before = log.cumsum(dim=1) - log  # of all links before a node
+    return (before[:, :, None] - before[:, None]).abs().neg().exp()

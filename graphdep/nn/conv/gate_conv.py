@@ -1,0 +1,121 @@
+"""Attention restricted and weighted by the distance in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.vocab import RelationVocab
+
+# Far below any score, and still a number in half precision.
+_MASKED = -1e4
+
+
+class GATEConv(AttentionConv):
+    r"""Attention to words at most :math:`\delta_h` arcs away, the nearer the more, from "GATE: Graph
+    Attention Transformer Encoder for Cross-lingual Relation and Event Extraction".
+
+    .. math::
+        \hat{\alpha}^h_{ij} = \mathrm{softmax}_j \left( \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} +
+        \begin{cases} 0 & D_{ij} \leq \delta_h \\ -\infty & \text{otherwise} \end{cases} \right), \quad
+        \alpha^h_{ij} = \frac{\hat{\alpha}^h_{ij} / D_{ij}}{\sum_l \hat{\alpha}^h_{il} / D_{il}}
+
+    with the distance :math:`D_{ij}` in arcs; a node is at distance 1 from itself. The division and the second
+    normalisation, which the authors' code has too, are the same as adding :math:`-\log D_{ij}` to the score,
+    and so they are computed here. With :math:`\delta = 1` all distances are 1 and it is plain attention over
+    the arcs in both directions and to itself.
+
+    Distances are read from the types of the edges, :class:`~graphdep.RelationVocab`: an arc from either end
+    is 1, a path code (a, b) is a + b, pairs of relation NONE are too far. Pairs and types come from
+    ``graphdep.transforms.resolve("gate", max_distance=delta)``, which gives every node itself; a node whose
+    pairs are all too far would attend to all of them, as in the authors' code.
+
+    Args:
+        in_channels: Size of each input.
+        out_channels: Size of each head's output.
+        heads: Number of attention heads. (default: :obj:`1`)
+        max_distance: The largest distance :math:`\delta`, or one for each head. (default: :obj:`1`)
+        **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
+            stand too.
+
+    Shapes:
+        - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
+
+    Raises:
+        ValueError: If a distance is below 1, there is not one for each head, or the data has cliques, whose
+            pairs have no distance.
+    """
+
+    extra_options: ClassVar[dict[str, Any]] = {"max_distance": 1}
+    limit: Tensor
+    distance: Tensor
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        heads: int = 1,
+        *,
+        max_distance: int | Sequence[int] = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(in_channels, out_channels, heads, **kwargs)
+        limits = [max_distance] * heads if isinstance(max_distance, int) else [*max_distance]
+        if len(limits) != heads or min(limits) < 1:
+            raise ValueError(
+                f"'max_distance' must be at least 1, one number or {heads}, one a head (got {max_distance!r})"
+            )
+        self.max_distance = max_distance
+        self.register_buffer("limit", torch.tensor(limits), persistent=False)
+        self.register_buffer("distance", _distance_table(), persistent=False)
+
+    def forward(  # type: ignore[override]
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_type: Tensor,
+        *,
+        clique: Tensor | None = None,
+        ptr: Tensor | None = None,
+        layout: AttentionLayout | None = None,
+        return_attention_weights: bool | None = None,
+    ) -> Any:
+        edge_index = self._check(x, edge_index)
+        if edge_type.shape != edge_index.shape[1:]:
+            shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
+            raise ValueError(
+                f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
+            )
+        layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+        if layout.group is not None:
+            raise ValueError(
+                "the pairs of a clique have no distance: use TreeDistanceEdges and TreePathTypes"
+            )
+        return self.attend(
+            x,
+            edge_index,
+            attn_bias=self._bias(edge_type).to(x.dtype),
+            layout=layout,
+            return_attention_weights=return_attention_weights,
+        )
+
+    def _bias(self, edge_type: Tensor) -> Tensor:
+        """What a distance adds to the score of each head: ``[num_edges, heads]``."""
+        last = self.distance.numel() - 1  # that of all learned labels
+        distance = self.distance.index_select(0, edge_type.clamp(max=last)).unsqueeze(1)
+        return torch.where(distance <= self.limit, -distance.log(), _MASKED)
+
+
+def _distance_table() -> Tensor:
+    """Arcs between the two ends of each relation; the last entry stands for all learned labels."""
+    table = torch.ones(len(RelationVocab()) + 1)
+    table[RelationVocab.NONE] = torch.inf
+    for a in range(RelationVocab.max_path + 1):
+        for b in range(RelationVocab.max_path + 1 - a):
+            table[RelationVocab.path(a, b)] = max(a + b, 1)
+    return table

@@ -1,0 +1,56 @@
+"""A recurrent network over the words of every utterance."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_sequence, unpack_sequence
+from torch_geometric.data import Data
+
+from graphdep.data import NodeType
+from graphdep.nn.models._utterances import utterance_of
+
+CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": nn.LSTM}
+
+
+class WordRNN(nn.Module):
+    r"""Reads each utterance word by word; its ROOT node comes first, as a start symbol, so that an utterance
+    without words has a state, too.
+
+    Args:
+        hidden_channels: Size of inputs and states, both directions together.
+        cell: ``"gru"`` or ``"lstm"``.
+        bidirectional: Also read from the last word to ROOT.
+        num_layers: Number of layers.
+        dropout: Dropout probability between layers.
+
+    Raises:
+        ValueError: If :obj:`cell` is unknown, or :obj:`hidden_channels` odd for two directions.
+    """
+
+    def __init__(
+        self, hidden_channels: int, *, cell: str, bidirectional: bool, num_layers: int, dropout: float
+    ) -> None:
+        super().__init__()
+        if cell not in CELLS:
+            raise ValueError(f"'cell' must be one of {', '.join(CELLS)} (got {cell!r})")
+        if bidirectional and hidden_channels % 2:
+            raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
+        self.rnn = CELLS[cell](
+            hidden_channels,
+            hidden_channels // 2 if bidirectional else hidden_channels,
+            num_layers,
+            dropout=dropout if num_layers > 1 else 0.0,
+            bidirectional=bidirectional,
+        )
+
+    def forward(self, data: Data, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Nodes that were read ``[words]``, their states ``[words, C]``, and the last state of each utterance
+        ``[utterances, C]``: the forward one at the last word, then the backward one at ROOT.
+        """
+        nodes = ((data.node_type == NodeType.ROOT) | (data.node_type == NodeType.WORD)).nonzero().view(-1)
+        length = utterance_of(data)[nodes].bincount()
+        out, last = self.rnn(pack_sequence(x[nodes].split(length.tolist()), enforce_sorted=False))
+        last = last[0] if isinstance(last, tuple) else last  # an LSTM's memory cells stay inside
+        directions = 1 + self.rnn.bidirectional
+        return nodes, torch.cat(unpack_sequence(out)), torch.cat([*last[-directions:]], dim=-1)

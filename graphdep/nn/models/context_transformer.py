@@ -1,0 +1,40 @@
+"""The whole context as one sequence of nodes."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from torch_geometric.data import Data
+
+from graphdep.nn.models.context_encoder import ContextEncoder, example_bounds
+from graphdep.nn.models.memory import Memory
+from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.nn.models.text_encoder import TextEncoder
+
+
+class ContextTransformer(ContextEncoder):
+    r"""Hands the node states of a :class:`TextEncoder` to the decoder: the Transformer of "Incorporate
+    Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation", and
+    Transformer+DRA, LISA, GATE and Tree-Transformer, which differ from it by edges and scores alone.
+
+    A row of the memory is a node, ROOT nodes included; its group is its utterance.
+
+    Args:
+        encoder: Encodes the nodes, e.g. :class:`GraphTransformer` or :class:`ConstituentTransformer`; has an
+            ``embedding``.
+
+    Shapes:
+        - data: what :obj:`encoder` takes; output: a :class:`Memory` of :math:`|\mathcal{V}|` rows
+    """
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.hidden_channels = encoder.hidden_channels
+
+    @property
+    def embedding(self) -> NodeEmbedding:  # type: ignore[override]
+        return cast(NodeEmbedding, self.encoder.embedding)
+
+    def forward(self, data: Data) -> Memory:
+        return Memory(self.encoder(data), example_bounds(data), data.utterance)

@@ -1,0 +1,93 @@
+"""An encoder of contexts and a decoder of responses."""
+
+from __future__ import annotations
+
+import zlib
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from graphdep.decoding import DecodeConfig, Hypothesis, generate
+from graphdep.nn.models.context_encoder import ContextEncoder, example_bounds
+from graphdep.nn.models.memory import Memory
+from graphdep.nn.models.response_decoder import ResponseDecoder
+
+
+class DialogueModel(nn.Module):
+    r"""Encodes a context and gives its response.
+
+    Args:
+        encoder: Gives the rows that the decoder reads.
+        decoder: Shares the encoder's word vectors.
+
+    Shapes:
+        - data: a batch of contexts with the node table and ``target_ids``, made with
+          ``DataLoader(..., follow_batch=["target_ids"])``; output: logits :math:`(\sum T, |\mathcal{W}|)`
+
+    Raises:
+        ValueError: If the data has no ``target_ids``, or a batch was made without ``follow_batch``.
+    """
+
+    def __init__(self, encoder: ContextEncoder, decoder: ResponseDecoder) -> None:
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+
+    def reset_parameters(self) -> None:
+        self.encoder.reset_parameters()
+        self.decoder.reset_parameters()  # type: ignore[operator]
+
+    def forward(self, data: Data) -> Tensor:
+        bounds = target_bounds(data)
+        return self.decoder(self.encoder(data), data.target_ids, bounds)
+
+    def token_losses(self, data: Data) -> Tensor:
+        r"""Negative log-likelihood of every target token :math:`(\sum T)`, ``[EOU]`` included."""
+        return F.cross_entropy(self(data).float(), data.target_ids, reduction="none")
+
+    def losses(self, data: Data) -> dict[str, Tensor]:
+        """What training minimises the sum of: ``"response"``, the mean negative log-likelihood of the batch's
+        target tokens, and in training the encoder's own objectives.
+        """
+        bounds = target_bounds(data)
+        memory: Memory = self.encoder(data)
+        logits = self.decoder(memory, data.target_ids, bounds)
+        losses = {"response": F.cross_entropy(logits.float(), data.target_ids)}
+        return losses | self.encoder.auxiliary(data, memory) if self.training else losses
+
+    def generate(
+        self, data: Data, config: DecodeConfig, *, generator: torch.Generator | None = None
+    ) -> list[list[Hypothesis]]:
+        """Responses to every context, without dropout; see :func:`graphdep.decoding.generate`.
+
+        Draws depend on the seed and the words of the context, not on the rest of the batch.
+        """
+        ids, bounds = data.input_ids.cpu(), example_bounds(data).tolist()
+        keys = [zlib.crc32(ids[a:b].numpy().tobytes()) for a, b in pairwise(bounds)]
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                return generate(self.decoder, self.encoder(data), config, keys=keys, generator=generator)
+        finally:
+            self.train(training)
+
+
+def target_bounds(data: Data) -> Tensor:
+    """Where the target tokens of each example start and end ``[num_examples + 1]``.
+
+    Raises:
+        ValueError: If there are none, or the batch does not know their bounds.
+    """
+    if "target_ids" not in data:
+        raise ValueError("the data has no 'target_ids': it is a context without its response")
+    ptr = data.get("target_ids_ptr")
+    if ptr is not None:
+        return ptr
+    if example_bounds(data).numel() != 2:
+        raise ValueError(
+            "the batch has no 'target_ids_ptr': make it with DataLoader(..., follow_batch=['target_ids'])"
+        )
+    return torch.tensor([0, data.target_ids.numel()], device=data.target_ids.device)

@@ -1,0 +1,228 @@
+"""The Transformer decoder over packed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch_geometric.utils import to_dense_batch
+
+from graphdep.nn.attention.packed_attention import PackedLayout, packed_attention
+from graphdep.nn.models.memory import Memory
+from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.nn.models.response_decoder import ResponseDecoder, previous_ids, take_beams
+from graphdep.nn.models.word_output import WordOutput
+
+
+class TransformerDecoder(ResponseDecoder):
+    r"""Transformer decoder, from "Attention Is All You Need": word and position embeddings, then blocks of
+    causal self-attention, attention to the context's rows, and feed-forward.
+
+    Training is packed all the way: real tokens only, the logits too. Decoding keeps keys and values; those of
+    the context are shared by all hypotheses of an example.
+
+    Args:
+        embedding: The encoder's embedding, whose word vectors go in and score the words.
+        hidden_channels: Size of the states, the encoder's too.
+        num_layers: Number of blocks. (default: :obj:`3`)
+        heads: Attention heads a block; divides :obj:`hidden_channels`. (default: :obj:`16`)
+        ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
+        dropout: Dropout probability. (default: :obj:`0.1`)
+        norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
+        tie: Score words with their vectors, see :class:`WordOutput`. (default: :obj:`True`)
+        max_positions: Positions told apart; tokens beyond share the last. (default: :obj:`512`)
+
+    Shapes:
+        - memory: any rows with :math:`C` channels; see :class:`ResponseDecoder`
+
+    Raises:
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`.
+    """
+
+    def __init__(
+        self,
+        embedding: NodeEmbedding,
+        hidden_channels: int,
+        *,
+        num_layers: int = 3,
+        heads: int = 16,
+        ff_channels: int = 3072,
+        dropout: float = 0.1,
+        norm_first: bool = False,
+        tie: bool = True,
+        max_positions: int = 512,
+    ) -> None:
+        super().__init__()
+        if hidden_channels % heads:
+            raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
+        self.embedding = embedding
+        self.position = nn.Embedding(max_positions, hidden_channels)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(
+            _Block(hidden_channels, heads, ff_channels, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
+        self.output = WordOutput(embedding, hidden_channels, tie=tie)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws its own parameters anew; the word vectors are the encoder's."""
+        nn.init.normal_(self.position.weight, std=self.position.embedding_dim**-0.5)
+        for layer in self.layers:
+            layer.reset_parameters()  # type: ignore[operator]
+        if isinstance(self.norm, nn.LayerNorm):
+            self.norm.reset_parameters()
+        self.output.reset_parameters()
+
+    def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:
+        place = torch.arange(target_ids.numel(), device=target_ids.device)
+        place = place - target_ptr[:-1].repeat_interleave(target_ptr.diff(), output_size=place.numel())
+        x = self._embed(previous_ids(target_ids, target_ptr), place)
+        own, cross = PackedLayout(target_ptr, target_ptr), PackedLayout(target_ptr, memory.ptr)
+        for layer in self.layers:
+            x = layer(x, memory.x, own, cross)
+        return self.output(self.norm(x), self.embedding)
+
+    def start(self, memory: Memory) -> _State:
+        size = memory.num_examples
+        sizes = memory.ptr.diff()
+        example = torch.arange(size, device=sizes.device).repeat_interleave(sizes)
+        longest = max(int(sizes.max()), 1)
+
+        def padded(x: Tensor) -> Tensor:
+            x, _ = to_dense_batch(x, example, batch_size=size, max_num_nodes=longest)
+            return x.transpose(1, 2)
+
+        projected = [layer.cross.project(memory.x) for layer in self.layers]  # type: ignore[operator,union-attr]
+        context = [(padded(key), padded(value)) for key, value in projected]
+        # An example without rows sees one row of padding, whose value is zero.
+        real = torch.arange(longest, device=sizes.device) < sizes.clamp(min=1)[:, None]
+        return _State(context, real[:, None, None], [])
+
+    def step(self, state: _State, tokens: Tensor) -> tuple[Tensor, _State]:
+        length = state.past[0][0].size(-2) if state.past else 0
+        x = self._embed(tokens, torch.full_like(tokens, length))
+        past = []
+        for number, layer in enumerate(self.layers):
+            before = state.past[number] if state.past else None
+            x, now = layer.step(x, before, state.context[number], state.real)  # type: ignore[operator]
+            past.append(now)
+        return self.output(self.norm(x), self.embedding), _State(state.context, state.real, past)
+
+    def select(self, state: _State, example: Tensor, beam: Tensor) -> _State:
+        context, real = state.context, state.real
+        if example.numel() < real.size(0):
+            real = real[example]
+            longest = int(real.sum(dim=-1).max())
+            real = real[..., :longest]
+            context = [(key[example, :, :longest], value[example, :, :longest]) for key, value in context]
+        past = [
+            (take_beams(key, example, beam), take_beams(value, example, beam)) for key, value in state.past
+        ]
+        return _State(context, real, past)
+
+    def _embed(self, ids: Tensor, place: Tensor) -> Tensor:
+        place = place.clamp(max=self.position.num_embeddings - 1)
+        return self.dropout(self.embedding.words(ids) + self.position(place))
+
+
+@dataclass(frozen=True)
+class _State:
+    """Keys and values, layer by layer, of the context ``[E, heads, rows, d]`` and of the tokens so far
+    ``[E, W, heads, length, d]``, and which rows are real ``[E, 1, 1, rows]``.
+    """
+
+    context: list[tuple[Tensor, Tensor]]
+    real: Tensor
+    past: list[tuple[Tensor, Tensor]]
+
+
+class _Attention(nn.Module):
+    """The projections of multi-head attention."""
+
+    def __init__(self, channels: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.lin_query, self.lin_key, self.lin_value, self.lin_out = (
+            nn.Linear(channels, channels) for _ in range(4)
+        )
+
+    def reset_parameters(self) -> None:
+        self.lin_out.reset_parameters()
+        for lin in (self.lin_query, self.lin_key, self.lin_value):
+            nn.init.xavier_uniform_(lin.weight)
+            nn.init.zeros_(lin.bias)
+
+    def query(self, x: Tensor) -> Tensor:
+        return self.lin_query(x).unflatten(-1, (self.heads, -1))
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values ``[..., heads, d]``."""
+        key, value = self.lin_key(x), self.lin_value(x)
+        return key.unflatten(-1, (self.heads, -1)), value.unflatten(-1, (self.heads, -1))
+
+    def forward(self, x: Tensor, rows: Tensor, layout: PackedLayout, *, causal: bool) -> Tensor:
+        dropout_p = self.dropout if self.training else 0.0
+        out = packed_attention(
+            self.query(x), *self.project(rows), layout=layout, causal=causal, dropout_p=dropout_p
+        )
+        return self.lin_out(out.flatten(1))
+
+
+class _Block(nn.Module):
+    """Self-attention, attention to the context, feed-forward; each with a residual and a norm."""
+
+    def __init__(self, channels: int, heads: int, ff_channels: int, dropout: float, norm_first: bool) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.own, self.cross = (_Attention(channels, heads, dropout) for _ in range(2))
+        self.feed_forward = nn.Sequential(
+            nn.Linear(channels, ff_channels), nn.ReLU(), nn.Dropout(dropout), nn.Linear(ff_channels, channels)
+        )
+        self.norm_own, self.norm_cross, self.norm_feed_forward = (nn.LayerNorm(channels) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def reset_parameters(self) -> None:
+        for module in (self.own, self.cross, *self.feed_forward):
+            if isinstance(module, _Attention | nn.Linear):
+                module.reset_parameters()
+        for norm in (self.norm_own, self.norm_cross, self.norm_feed_forward):
+            norm.reset_parameters()
+
+    def forward(self, x: Tensor, rows: Tensor, own: PackedLayout, cross: PackedLayout) -> Tensor:
+        x = self._add(x, self.norm_own, lambda x: self.own(x, x, own, causal=True))
+        x = self._add(x, self.norm_cross, lambda x: self.cross(x, rows, cross, causal=False))
+        return self._add(x, self.norm_feed_forward, self.feed_forward)
+
+    def step(
+        self, x: Tensor, past: tuple[Tensor, Tensor] | None, context: tuple[Tensor, Tensor], real: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """One token of every hypothesis, ``x`` ``[E, W, C]``; also the keys and values with it."""
+        now: list[tuple[Tensor, Tensor]] = []
+
+        def attend_own(x: Tensor) -> Tensor:
+            key, value = (y.unsqueeze(-2) for y in self.own.project(x))  # [E, W, heads, 1, d]
+            if past is not None:
+                key, value = torch.cat([past[0], key], dim=-2), torch.cat([past[1], value], dim=-2)
+            now.append((key, value))
+            query = self.own.query(x).unsqueeze(-2)
+            query, keys, values = (y.flatten(0, 1) for y in (query, key, value))
+            out = F.scaled_dot_product_attention(query, keys, values)
+            return self.own.lin_out(out.reshape(x.shape))
+
+        def attend_context(x: Tensor) -> Tensor:
+            query = self.cross.query(x).transpose(1, 2)  # [E, heads, W, d]: they share keys and values
+            out = F.scaled_dot_product_attention(query, *context, attn_mask=real)
+            return self.cross.lin_out(out.transpose(1, 2).flatten(2))
+
+        x = self._add(x, self.norm_own, attend_own)
+        x = self._add(x, self.norm_cross, attend_context)
+        return self._add(x, self.norm_feed_forward, self.feed_forward), now[0]
+
+    def _add(self, x: Tensor, norm: nn.LayerNorm, part: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.norm_first:
+            return x + self.dropout(part(norm(x)))
+        return norm(x + self.dropout(part(x)))

@@ -1,0 +1,43 @@
+"""Logits of words from states."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from graphdep.nn.models.node_embedding import NodeEmbedding
+
+
+class WordOutput(nn.Module):
+    r"""Scores every word of the vocabulary, by default with the word vectors themselves, from "Using the
+    Output Embedding to Improve Language Models".
+
+    .. math::
+        \mathbf{z} = \mathbf{E} (\mathbf{W}_o \mathbf{h} + \mathbf{b}) + \mathbf{c}
+
+    Args:
+        embedding: Gives the sizes of the vocabulary and of the word vectors :math:`\mathbf{E}`.
+        in_channels: Size of the states.
+        tie: Use the word vectors; otherwise a matrix of its own scores the words. (default: :obj:`True`)
+
+    Shapes:
+        - x: :math:`(*, C)`; embedding: the one whose vectors are used; output: :math:`(*, |\mathcal{W}|)`
+    """
+
+    def __init__(self, embedding: NodeEmbedding, in_channels: int, *, tie: bool = True) -> None:
+        super().__init__()
+        self.tie = tie
+        num_words, dim = embedding.word.weight.shape
+        self.lin = nn.Linear(in_channels, dim if tie else num_words)
+        self.bias = nn.Parameter(torch.zeros(num_words)) if tie else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws its own parameters anew; the word vectors are the encoder's."""
+        self.lin.reset_parameters()
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor, embedding: NodeEmbedding) -> Tensor:
+        x = self.lin(x)
+        return nn.functional.linear(x, embedding.word.weight, self.bias) if self.tie else x

@@ -1,0 +1,195 @@
+"""Dialogues in, responses out: a trained model as a function."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from rich.console import Console
+from rich.progress import track
+from torch_geometric.data import Batch, Data
+
+from graphdep.datasets.dialogue_dataset import Table, join_tables, turn_table
+from graphdep.datasets.joining import join_sentences
+from graphdep.decoding import DecodeConfig, Hypothesis
+from graphdep.detokenize import detokenize
+from graphdep.nn.models import DialogueModel
+from graphdep.parsing import Parser, resolve_parser
+from graphdep.sentence import Sentence
+from graphdep.sentence_encoder import parser_to_use
+from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.generation_config import GenerationConfig
+from graphdep.truncation import truncate
+
+_PROGRESS_FROM = 64
+
+
+class Responder:
+    """Responses of a trained model to dialogues in raw text.
+
+    Texts are parsed on the way, each different one once. As in training, the model reads the last turns of a
+    context and the first words of each turn; the checkpoint knows how many. A response depends on its context
+    alone, not on the others that it is asked with, and neither do draws: they come from the seed and the
+    words of the context.
+
+    A text that the parser fails on has a chain for a tree: :attr:`parser_failures` counts those of the last
+    call, and a warning is logged. A word that training has not seen is ``[UNK]``.
+
+    Args:
+        checkpoint: ``best.ckpt`` of a run on dialogues.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
+            checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
+            which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
+        batch_size: Contexts a batch. (default: :obj:`64`)
+        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
+            (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
+        **decoding: Of :class:`~graphdep.decoding.DecodeConfig`, e.g. ``strategy="beam", num_return=3``.
+            (default: as in the checkpoint's settings)
+
+    Raises:
+        FileNotFoundError: If there is no such checkpoint.
+        ValueError: If the file is none, is of a task without responses, or was trained with a parser that has
+            to be given; or an argument is wrong.
+
+    Example:
+        >>> Responder("best.ckpt").respond([["Do you like tea?", "No, I do not.", "What do you drink?"]])
+        [['I like coffee.']]
+    """
+
+    def __init__(
+        self,
+        checkpoint: str | os.PathLike[str],
+        *,
+        parser: str | Parser | None = None,
+        batch_size: int = 64,
+        device: str | torch.device | None = None,
+        progress: bool | None = None,
+        cache: str | Path | None = None,
+        **decoding: Any,
+    ) -> None:
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
+        task, state = load_task(checkpoint)
+        self.config = _dialogue_config(checkpoint, state)
+        self.decoding = _decode_config(self.config, decoding)
+        self.vocab, self.relations = state.vocab, state.relations
+        name = parser_to_use(checkpoint, self.config.parser, parser)
+        options = {} if isinstance(name, Parser) else {"progress": progress}
+        self.parser = resolve_parser(name, cache=cache, **options)
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.model, self.edges = cast(DialogueModel, task.model).to(self.device), task.edges
+        self.checkpoint = os.fspath(checkpoint)
+        self.batch_size, self.progress = batch_size, progress
+        self.parser_failures = 0
+
+    def respond(self, contexts: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first.
+
+        A text is empty where the model says nothing. There are fewer texts only where so many different
+        responses do not exist.
+
+        Raises:
+            TypeError: If something is no list of lists of strings; the message has its position.
+            ValueError: If a context has no turn, a turn is blank or has half a character.
+        """
+        return [
+            [self._text(hypothesis.ids) for hypothesis in hypotheses]
+            for hypotheses in self.hypotheses(contexts)
+        ]
+
+    def hypotheses(self, contexts: Sequence[Sequence[str]]) -> list[list[Hypothesis]]:
+        """As :meth:`respond`, the ids of words or pieces with their scores."""
+        _check_contexts(contexts)
+        examples = self._examples([list(context)[-self.config.max_turns :] for context in contexts])
+        found: list[list[Hypothesis]] = [[] for _ in examples]
+        for numbers in self._track(_batches(examples, self.batch_size)):
+            batch = Batch.from_data_list([examples[number] for number in numbers])
+            responses = self.model.generate(self.edges(batch.to(self.device)), self.decoding)
+            for number, hypotheses in zip(numbers, responses):
+                found[number] = hypotheses
+        return found
+
+    def _examples(self, contexts: list[list[str]]) -> list[Data]:
+        tables = self._tables([turn for context in contexts for turn in context])
+        return [join_tables([tables[turn] for turn in context]) for context in contexts]
+
+    def _tables(self, turns: list[str]) -> Mapping[str, Table]:
+        """The node table of each different text."""
+        texts = list(dict.fromkeys(turns))
+        before = self.parser.failures
+        parses = self.parser.parse(texts)
+        self.parser_failures = self.parser.failures - before + sum(not parse for parse in parses)
+        tables = {}
+        for text, parse in zip(texts, parses):
+            tree = join_sentences(parse) if parse else Sentence.chain(text.split())
+            tables[text] = turn_table(truncate(tree, self.config.max_words), self.vocab, self.relations)
+        return tables
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return detokenize(self.vocab.words_of(ids), truecase=self.config.lower)
+
+    def _track(self, batches: list[list[int]]) -> Iterator[list[int]]:
+        shown = self.progress
+        if shown is None:
+            shown = sum(map(len, batches)) >= _PROGRESS_FROM and sys.stderr.isatty()
+        return iter(track(batches, "responding", console=Console(stderr=True), disable=not shown))
+
+
+def _dialogue_config(checkpoint: str | os.PathLike[str], state: RunState) -> GenerationConfig:
+    if not isinstance(state.config, GenerationConfig):
+        raise ValueError(
+            f"{os.fspath(checkpoint)}: trained on the task {state.config.task!r}, which gives no responses "
+            "but sentence vectors: see graphdep.SentenceEncoder and `graphdep embed`"
+        )
+    return state.config
+
+
+def _decode_config(config: GenerationConfig, given: Mapping[str, Any]) -> DecodeConfig:
+    """How the run decodes, with other settings in place of some."""
+    known = [field.name for field in dataclasses.fields(DecodeConfig)]
+    for name in given:
+        if name not in known:
+            raise ValueError(f"unknown argument {name!r}; those of decoding are {', '.join(known)}")
+    # Through the run's settings, since its width of the beam is for "beam" alone; then all of them as given.
+    of_run = {name: given[name] for name in given.keys() & config.field_types().keys()}
+    return dataclasses.replace(dataclasses.replace(config, **of_run).decoding(), **given)
+
+
+def _batches(examples: list[Data], batch_size: int) -> list[list[int]]:
+    """Numbers of examples of like size, the largest first: where memory runs out, it does so at once."""
+    order = sorted(range(len(examples)), key=lambda number: -examples[number].num_nodes)
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
+def _check_contexts(contexts: Any) -> None:
+    _check_list("contexts", contexts)
+    for i, context in enumerate(contexts):
+        _check_list(f"contexts[{i}]", context)
+        if len(context) == 0:
+            raise ValueError(f"'contexts[{i}]' is empty: a context has at least one turn")
+        for j, turn in enumerate(context):
+            if not isinstance(turn, str):
+                raise TypeError(f"'contexts[{i}][{j}]' must be a string (got {_shown(turn)})")
+            if not turn.strip():
+                raise ValueError(
+                    f"'contexts[{i}][{j}]' is blank: a turn has at least one word (got {turn!r})"
+                )
+            if any("\ud800" <= character <= "\udfff" for character in turn):
+                raise ValueError(f"'contexts[{i}][{j}]' has half a character (got {_shown(turn)})")
+
+
+def _check_list(name: str, value: Any) -> None:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise TypeError(f"'{name}' must be a list (got {_shown(value)})")
+
+
+def _shown(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -1,0 +1,165 @@
+"""What all tasks share when they are trained with Lightning."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import lightning as L
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.metrics import Metric
+
+Outputs = tuple[Tensor, ...]
+MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on, and the message says what may help."""
+
+
+@dataclass(frozen=True)
+class LinearSchedule:
+    """A learning rate that rises linearly from 0 to its full value, and then falls linearly to 0 at the end.
+
+    Args:
+        warmup_steps: Updates until the full value.
+        total_steps: Updates in all.
+    """
+
+    warmup_steps: int
+    total_steps: int
+
+    def __call__(self, step: int) -> float:
+        """The factor of update ``step``, which counts from 0."""
+        # The first update has a share, too: a rate of 0 would waste its batch.
+        if step < self.warmup_steps:
+            return (step + 1) / self.warmup_steps
+        return max(0.0, (self.total_steps - step) / max(1, self.total_steps - self.warmup_steps))
+
+
+class LearningTask(L.LightningModule):
+    """Base of the tasks. Edges are derived batch by batch, on the device of the batch; they are never stored.
+
+    A subclass sets :attr:`metrics` and defines :meth:`loss` for training, :meth:`outputs` for everything
+    else, and :meth:`score` over the outputs of a whole split.
+
+    Args:
+        model: The model.
+        edges: Transform that builds the batch's edges, the tree control included.
+        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
+        warmup_steps: Updates of :class:`LinearSchedule`'s rise; :obj:`None` for a constant learning rate.
+            (default: :obj:`None`)
+        seed: With the number of the epoch it decides that epoch's dropout, so that a resumed run goes on
+            exactly as an uninterrupted one. (default: :obj:`0`)
+    """
+
+    metrics: tuple[Metric, ...]
+    """The metrics of a split; the first decides which epoch is the best."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        edges: BaseTransform,
+        optimizer: MakeOptimizer | None = None,
+        *,
+        warmup_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.model, self.edges, self.seed = model, edges, seed
+        self.make_optimizer, self.warmup_steps = optimizer, warmup_steps
+        self.val_scores: dict[str, float] = {}
+        self._outputs: list[Outputs] = []
+
+    @abstractmethod
+    def loss(self, batch: Batch) -> Tensor:
+        """What training makes small."""
+
+    @abstractmethod
+    def outputs(self, batch: Batch) -> Outputs:
+        """What a batch's scores need: tensors of a row an example."""
+
+    @abstractmethod
+    def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        """The metrics of a whole split by name, ``<prefix>_<metric>``."""
+
+    @abstractmethod
+    def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and predictions ``[N]`` that the metrics compare."""
+
+    def configure_optimizers(self) -> Any:
+        if self.make_optimizer is None:
+            return torch.optim.Adagrad(self.parameters(), lr=1e-3)
+        optimizer = self.make_optimizer(self.parameters())
+        if self.warmup_steps is None:
+            return optimizer
+        schedule = LinearSchedule(self.warmup_steps, int(self.trainer.estimated_stepping_batches))
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: schedule(step))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        return self.edges(batch)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The model's output for a batch that has edges."""
+        return self.model(batch)
+
+    def on_train_epoch_start(self) -> None:
+        torch.manual_seed(epoch_seed(self.seed, self.current_epoch))
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        loss = self.loss(batch)
+        if not torch.isfinite(loss):
+            raise TrainingError(
+                f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
+                "try a smaller learning rate (--set lr=...) or precision=32-true"
+            )
+        self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=batch.num_graphs)
+        return loss
+
+    def on_validation_epoch_start(self) -> None:
+        self._outputs = []
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        self._outputs.append(self.predict_step(batch, batch_idx))
+
+    def on_validation_epoch_end(self) -> None:
+        # Over the whole split: a mean of correlations, or of uneven batches, would be another number.
+        outputs = join_outputs(self._outputs)
+        if not all(output.isfinite().all() for output in outputs):
+            raise TrainingError(
+                f"outputs on the validation split are not finite in epoch {self.current_epoch + 1}: try a "
+                "smaller learning rate (--set lr=...) or precision=32-true"
+            )
+        self.val_scores = self.score(outputs, "val")
+        self._outputs = []
+        for name, value in self.val_scores.items():
+            self.log(name, value)
+
+    def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
+        """The outputs of a batch, on the CPU."""
+        return tuple(
+            output.float().cpu() if output.is_floating_point() else output.cpu()
+            for output in self.outputs(batch)
+        )
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["val_scores"] = dict(self.val_scores)
+
+
+def join_outputs(outputs: list[Outputs]) -> Outputs:
+    """The outputs of a split, from those of its batches."""
+    return tuple(torch.cat(parts) for parts in zip(*outputs))
+
+
+def epoch_seed(seed: int, epoch: int) -> int:
+    """A seed of its own for each epoch, as if no other had been run before."""
+    generator = torch.Generator().manual_seed(seed)
+    return int(torch.randint(2**62, (epoch + 1,), generator=generator)[-1])

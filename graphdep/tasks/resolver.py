@@ -1,0 +1,41 @@
+"""The tasks by name."""
+
+from __future__ import annotations
+
+from graphdep.datasets import MRPC, SICK, SST, DailyDialog, EmpatheticDialogues
+from graphdep.tasks.dialogues import Dialogues
+from graphdep.tasks.goal import ENTAILMENT, PARAPHRASE, RELATEDNESS, SENTIMENT
+from graphdep.tasks.sentences import Sentences
+from graphdep.tasks.task import Task
+
+_SICK, _SST, _MRPC = "datasets/sick", "datasets/sst", "datasets/mrpc"
+
+TASKS: dict[str, Task] = {
+    "sick-r": Sentences("SICK-R", SICK, _SICK, {"task": "relatedness"}, goal=RELATEDNESS, num_classes=5),
+    "sick-e": Sentences("SICK-E", SICK, _SICK, {"task": "entailment"}, goal=ENTAILMENT, num_classes=3),
+    "sst": Sentences(
+        "SST-2, sentences", SST, _SST, {"layout": "sentence"}, goal=SENTIMENT, num_classes=2, sentences=1
+    ),
+    "sst2": Sentences(
+        "SST-2 of GLUE", SST, _SST, {"layout": "glue"}, goal=SENTIMENT, num_classes=2, sentences=1
+    ),
+    "mrpc": Sentences("MRPC", MRPC, _MRPC, goal=PARAPHRASE, num_classes=2),
+    "dailydialog": Dialogues("DailyDialog", DailyDialog, "datasets/dailydialog"),
+    "empathetic": Dialogues("EmpatheticDialogues", EmpatheticDialogues, "datasets/empatheticdialogues"),
+}
+_PLANNED = (
+    *("cola", "stsb", "rte", "qnli", "qqp", "mnli", "csv"),
+    *("ubuntu", "ubuntu-irc", "douban", "ecommerce"),
+)
+
+
+def resolve_task(name: str) -> Task:
+    """The task of that name.
+
+    Raises:
+        ValueError: If there is none, or not yet; the message lists those there are.
+    """
+    if name not in TASKS:
+        state = "is not built yet" if name in _PLANNED else "is unknown"
+        raise ValueError(f"task {name!r} {state}; choose one of {', '.join(TASKS)}")
+    return TASKS[name]

@@ -1,0 +1,143 @@
+"""Every choice of a run on dialogues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from graphdep.decoding import DecodeConfig
+from graphdep.training.generation_presets import GENERATION_MODELS
+from graphdep.training.model_presets import ModelPreset
+from graphdep.training.train_config import Choices, TrainConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationConfig(TrainConfig, kind="generation"):
+    """Settings of a run on dialogues; the defaults are those of the final version of "Incorporate Directed
+    Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation" (DRA) where it gives
+    them. It gives neither the size of the feed-forward layers nor dropout, epochs, or how it decodes.
+
+    Args:
+        encoder: ``"transformer"``, ``"lisa"``, ``"gate"``, ``"constituent"`` and ``"dialogbert"`` over the
+            edges; ``"recosa"``, ``"hred"``, ``"hran"``. (default: ``"transformer"``)
+        max_distance: GATE's delta. (default: :obj:`1`)
+        parse_errors: Share of DRA's pairs that are wrong (:class:`~graphdep.transforms.RewiredEdges`).
+            (default: :obj:`0.0`)
+        decoder_layers, context_layers: Layers of the decoder, and of the encoders of utterances.
+            (default: :obj:`3`)
+        mur, duor: DialogBERT's objectives beside the response: masked utterance regression, and ranking of
+            the utterances' order. (default: :obj:`True`)
+        max_turns, max_words: Turns of a context and words of an utterance at most. (default: :obj:`4`,
+            :obj:`50`)
+        lower: Look words up in lower case. (default: :obj:`True`)
+        pieces: Subwords to learn, instead of words; :obj:`None` for words. (default: :obj:`None`)
+        overlap: ``"drop"`` leaves those examples of val and test out whose last turn and response occur in
+            the training split. (default: ``"keep"``)
+        batch_tokens: Nodes and target tokens of a batch at most, instead of :obj:`batch_size` examples.
+            (default: :obj:`None`)
+        warmup_steps: Updates in which the learning rate rises linearly to :obj:`lr`, to fall linearly to 0
+            at the end; :obj:`None` for a constant one. (default: :obj:`3000`)
+        strategy, beams, max_length, min_length, length_penalty, top_k, top_p, temperature,
+            no_repeat_ngram: Of :class:`~graphdep.decoding.DecodeConfig`. (default: greedy, of at most
+            :obj:`max_words` tokens)
+        limit_generate: Respond to so many examples of a split, evenly spread; 0 for none, :obj:`None` for
+            all. (default: :obj:`None`)
+        **others: As in :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = "dailydialog"
+    model: str = "transformer-dra"
+    edges: str | None = "dra"
+    max_distance: int = 1
+    parse_errors: float = 0.0
+    min_freq: int = 3
+    max_epochs: int = 10
+    patience: int | None = None
+    batch_size: int = 40
+    batch_tokens: int | None = None
+    optimizer: str = "adamw"
+    lr: float = 5e-4
+    warmup_steps: int | None = 3000
+    weight_decay: float = 0.01
+    hidden_channels: int = 768
+    num_layers: int = 3
+    context_layers: int = 3
+    decoder_layers: int = 3
+    heads: int = 16
+    ff_channels: int = 3072
+    dropout: float = 0.1
+    mur: bool = True
+    duor: bool = True
+    max_turns: int = 4
+    max_words: int = 50
+    lower: bool = True
+    pieces: int | None = None
+    overlap: str = "keep"
+    strategy: str = "greedy"
+    beams: int = 4
+    max_length: int = 50
+    min_length: int = 0
+    length_penalty: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    temperature: float = 1.0
+    no_repeat_ngram: int = 0
+    limit_generate: int | None = None
+
+    models: ClassVar[Mapping[str, ModelPreset]] = GENERATION_MODELS
+    encoders: ClassVar[Mapping[str, bool]] = {
+        "transformer": True,
+        "lisa": True,
+        "gate": True,
+        "constituent": True,
+        "dialogbert": True,
+        "recosa": False,
+        "hred": False,
+        "hran": False,
+    }
+    headed: ClassVar[tuple[str, ...]] = tuple(encoders)  # the decoder of the others may have heads as well
+    defining: ClassVar[tuple[str, ...]] = (*TrainConfig.defining, "parse_errors", "pieces", "mur", "duor")
+    published_with: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.published_with,
+        *("context_layers", "decoder_layers", "warmup_steps", "batch_tokens"),
+        *("max_turns", "max_words", "min_freq", "overlap"),
+    )
+    free: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.free,
+        *("seed", "parse_errors", "overlap", "max_turns", "max_words", "batch_tokens", "limit_generate"),
+        *("strategy", "beams", "max_length", "min_length", "length_penalty"),
+        *("top_k", "top_p", "temperature", "no_repeat_ngram"),
+    )
+    choices: ClassVar[Choices] = {**TrainConfig.choices, "overlap": ("keep", "drop")}
+    at_least: ClassVar[Mapping[str, float]] = {
+        **TrainConfig.at_least,
+        **dict.fromkeys(("context_layers", "decoder_layers", "max_turns", "max_words", "pieces"), 1),
+        **dict.fromkeys(("batch_tokens", "warmup_steps"), 1),
+        **dict.fromkeys(("parse_errors", "limit_generate"), 0),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.parse_errors > 1:
+            raise ValueError(f"'parse_errors' must be at most 1 (got {self.parse_errors!r})")
+        if self.pieces is not None and self.vectors is not None:
+            raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
+        self.decoding()
+
+    def dataset_options(self) -> dict[str, Any]:
+        names = ("max_turns", "max_words", "lower", "pieces", "overlap")
+        return {name: getattr(self, name) for name in names}
+
+    def decoding(self) -> DecodeConfig:
+        """How responses are made."""
+        names = ("strategy", "max_length", "min_length", "length_penalty", "top_k", "top_p", "temperature")
+        return DecodeConfig(
+            beams=self.beams if self.strategy == "beam" else 1,
+            no_repeat_ngram=self.no_repeat_ngram,
+            seed=self.seed,
+            **{name: getattr(self, name) for name in names},
+        )

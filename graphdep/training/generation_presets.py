@@ -1,0 +1,66 @@
+"""The rows of a result table on dialogues: which encoder, which edges, which tree."""
+
+from __future__ import annotations
+
+from graphdep.training.model_presets import ModelPreset
+
+
+def _transformer(summary: str, *, edges: str = "transformer", **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, edges, overrides=overrides)
+
+
+def _dra(summary: str, tree: str | None = None, **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, "dra", tree, {"position_embedding": False, **overrides})
+
+
+def _dialogbert(summary: str, edges: str = "transformer-utterance", **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **overrides})
+
+
+def _recurrent(summary: str, encoder: str) -> ModelPreset:
+    return ModelPreset(summary, None, overrides={"encoder": encoder, "position_embedding": False})
+
+
+GENERATION_MODELS: dict[str, ModelPreset] = {
+    # Table 1
+    "transformer": _transformer("no syntax: every word of the context sees every other"),
+    "transformer-dra": _dra("Transformer+DRA: a word sees its dependents and itself, no positions"),
+    "dialogbert": _dialogbert("DialogBERT: words within an utterance, then utterances"),
+    "dialogbert-dra": _dialogbert(
+        "DialogBERT+DRA: its words see their dependents, no positions", "dra", position_embedding=False
+    ),
+    "recosa": _recurrent("ReCoSa: recurrent utterances, self-attention between them", "recosa"),
+    "lisa": ModelPreset(
+        "LISA: one head of one layer sees the governor alone", "lisa-complete", overrides={"encoder": "lisa"}
+    ),
+    "gate": ModelPreset(
+        "GATE: words at most max_distance arcs apart",
+        "gate",
+        overrides={"encoder": "gate", "max_distance": 1},
+    ),
+    "constituent-transformer": ModelPreset(
+        "Tree Transformer: attention within constituents that it finds itself",
+        "transformer",
+        overrides={"encoder": "constituent"},
+    ),
+    # the first version's Table 1
+    "hred": _recurrent("HRED: recurrent utterances and context", "hred"),
+    "hran": _recurrent("HRAN: recurrent, with attention to words and utterances", "hran"),
+    # controls
+    "transformer-utterance": _transformer(
+        "the Transformer with DRA's scope: every word of an utterance sees every other",
+        edges="transformer-utterance",
+    ),
+    "transformer-nopos": _transformer("the Transformer without positions", position_embedding=False),
+    "transformer-dra-random": _dra("DRA on random trees", "random"),
+    "transformer-dra-chain": _dra("DRA on chains", "chain"),
+    "transformer-dra-reversed": _dra("DRA on reversed trees", "reversed"),
+    # Table 3
+    "transformer-bpe": _transformer("the Transformer on subwords", pieces=8000),
+    "transformer-dra-pe": _dra("Transformer+DRA with positions", position_embedding=True),
+    "transformer-dra-bpe": _dra("Transformer+DRA on subwords", pieces=8000),
+    "dialogbert-bpe": _dialogbert("DialogBERT on subwords", pieces=8000),
+    "dialogbert-dra-pe": _dialogbert("DialogBERT+DRA with positions", "dra"),
+    # DialogBERT's objectives
+    "dialogbert-nug": _dialogbert("DialogBERT trained on the response alone", mur=False, duor=False),
+}

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.loader import DataLoader
+
+from graphdep import Sentence, Vocab, to_data
+from graphdep.datasets import DailyDialog
+from graphdep.datasets.joining import join_sentences
+from graphdep.parsing.parsed import Parsed
+from graphdep.piece_vocab import PieceVocab
+from graphdep.testing.law import assert_same_data
+from graphdep.truncation import truncate
+
+TRAIN = [
+    ["Hello there", "Hi | how are you", "Fine", "Good", "And you", "Well"],
+    ["Only one"],
+    ["Are you Fine", "Yes", "Good"],
+]
+VAL = [["Are you FINE", "yes", "bad luck"], ["and  You", "Well"]]
+TEST = [["what is this", "a long long long long answer", "well"]]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes the three raw files into a folder and returns it."""
+
+    def write(train=TRAIN, val=VAL, test=TEST) -> Path:
+        folder = tmp_path / "raw_files"
+        folder.mkdir(exist_ok=True)
+        for name, dialogues in (("train", train), ("validation", val), ("test", test)):
+            lines = ["".join(f"{turn} __eou__ " for turn in turns) + "\n" for turns in dialogues]
+            (folder / f"dialogues_{name}.txt").write_text("".join(lines), encoding="utf-8")
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def load(tmp_path, parser, write) -> Callable[..., DailyDialog]:
+    """Loads a split; the raw files are written before."""
+    raw = write()
+
+    def load(split: str = "train", **options) -> DailyDialog:
+        options = {"parser": parser, "raw_from": raw, "min_freq": 1} | options
+        return DailyDialog(tmp_path / "corpus", split, **options)
+
+    return load
+
+
+def tree(text: str, max_words: int = 50) -> Sentence:
+    return truncate(join_sentences([Sentence.chain(part.split()) for part in text.split("|")]), max_words)
+
+
+def slow(dialogues, vocab, max_turns=4, max_words=50):
+    """Every example the obvious way, from the texts."""
+    examples = []
+    for turns in dialogues:
+        trees = [tree(turn, max_words) for turn in turns]
+        for turn in range(1, len(turns)):
+            data = to_data(trees[:turn][-max_turns:], vocab=vocab, positions="example")
+            data.target_ids = torch.tensor([vocab[w] for w in trees[turn].form] + [4])
+            examples.append(data)
+    return examples
+
+
+@pytest.mark.parametrize("options", [{}, {"max_turns": 1}, {"max_turns": 2, "max_words": 2}], ids=str)
+def test_examples_are_those_of_the_texts(load, options):
+    dataset = load(**options)
+    expected = slow(TRAIN, dataset.vocab, **options)
+    assert len(dataset) == len(expected) == 7
+    for number, (data, other) in enumerate(zip(dataset, expected)):
+        data.validate()
+        assert (data.dialogue.item(), data.turn.item()) == (
+            (0, number + 1) if number < 5 else (1, number - 4)
+        )
+        del data.dialogue, data.turn
+        assert_same_data(data, other)
+    assert dataset.describe()["target_tokens"] == sum(len(data.target_ids) for data in expected)
+
+
+def test_words_and_texts(load):
+    dataset = load(max_turns=2, max_words=2)
+    assert dataset.context(2) == [["Hi", "how"], ["Fine"]]
+    assert dataset.response(2) == ["Good"]
+    assert dataset.raw_context(2) == ["Hi | how are you", "Fine"]
+    assert dataset.raw_response(0) == "Hi | how are you"
+    assert dataset.raw_context(5) == ["Are you Fine"]
+    for number, data in enumerate(dataset):
+        words = [["[ROOT]", *turn] for turn in dataset.context(number)]
+        assert data.input_ids.tolist() == [dataset.vocab[word] for turn in words for word in turn]
+        assert data.target_ids[:-1].tolist() == [dataset.vocab[word] for word in dataset.response(number)]
+    part = dataset[2:6]
+    assert [part.raw_response(i) for i in range(-1, 4)] == ["Yes", "Good", "And you", "Well", "Yes"]
+    again = load(max_turns=2, max_words=2)
+    assert again.context(2) == dataset.context(2)
+    assert again.copy([2]).context(0) == dataset.context(2)
+    assert "_parser" not in pickle.loads(pickle.dumps(dataset)).__dict__
+
+
+def test_batches(load):
+    batch = next(iter(DataLoader(load(), batch_size=7, follow_batch=["target_ids"])))
+    assert batch.target_ids_ptr.diff().tolist() == [5, 2, 2, 3, 2, 2, 2]
+    assert batch.target_ids[batch.target_ids_ptr[1:] - 1].tolist() == [4] * 7
+    assert batch.turn.tolist() == [1, 2, 3, 4, 5, 1, 2]
+
+
+def test_processed_files_are_loaded_without_parsing(load, monkeypatch):
+    first = load("val")
+    monkeypatch.setattr(DailyDialog, "examples", None)
+    second = load("val")
+    assert second.describe() == first.describe()
+    assert second.raw_context(1) == first.raw_context(1)
+    assert second.overlap == first.overlap
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"max_turns": 3}, {"max_words": 9}, {"overlap": "drop"}, {"pieces": 270}, {"min_freq": 2}],
+    ids=str,
+)
+def test_other_options_have_another_file(load, options):
+    name = load("val").processed_file_names
+    assert load("val", **options).processed_file_names != name
+
+
+def test_vocabulary_counts_each_turn_once(load):
+    counts = Counter(
+        word.lower() for turns in TRAIN if len(turns) > 1 for t in turns for word in tree(t).form
+    )
+    for min_freq in (1, 2, 3):
+        words = load(min_freq=min_freq).vocab.words[5:]
+        assert sorted(words) == sorted(word for word, count in counts.items() if count >= min_freq)
+    assert load("test", min_freq=2).vocab == load(min_freq=2).vocab
+    assert load("test", min_freq=2).describe()["unknown_words"] > 0
+
+
+def test_limit_parses_no_further_than_needed(load, parser):
+    dataset = load(limit=2)
+    assert sorted(parser.texts) == sorted(["Hello there", "Hi | how are you", "Fine"])
+    assert (len(dataset), "good" in dataset.vocab) == (2, False)
+    assert len(load(limit=6)) == 6
+    assert parser.texts[-1] != "Good"
+    assert load(limit=100).describe()["examples"] == 7
+
+
+def test_overlap_is_counted(load):
+    overlap = load("val").overlap
+    assert overlap == {
+        "examples": 3,
+        "pairs": 2,
+        "pair_share": pytest.approx(2 / 3),
+        "responses": 2,
+        "response_share": pytest.approx(2 / 3),
+    }
+    assert load("test").overlap["pairs"] == 0
+    assert load("test").overlap["responses"] == 1
+    assert load("train").overlap is None
+    assert load("val").describe()["overlap_pairs"] == pytest.approx(2 / 3)
+
+
+def test_overlap_is_dropped(load):
+    dataset = load("val", overlap="drop")
+    assert [dataset.raw_response(i) for i in range(len(dataset))] == ["bad luck"]
+    assert dataset.raw_context(0) == ["Are you FINE", "yes"]
+    assert dataset.overlap == load("val").overlap
+    assert [load("test", overlap="drop").raw_response(i) for i in (0, 1)] == TEST[0][1:]
+    assert load("val", overlap="drop", limit=1).raw_response(0) == "bad luck"
+    with pytest.raises(ValueError, match="overlap='drop' is for val and test"):
+        load("train", overlap="drop")
+
+
+def test_without_the_training_file(tmp_path, parser, write):
+    raw = write()
+    (raw / "dialogues_train.txt").unlink()
+    vocab = Vocab(["well"], lower=True)
+    dataset = DailyDialog(tmp_path / "corpus", "val", parser, raw_from=raw, vocab=vocab)
+    assert (len(dataset), dataset.overlap, dataset.describe()["overlap_pairs"]) == (3, None, None)
+    assert dataset.vocab == vocab
+    with pytest.raises(FileNotFoundError, match=r"train\.txt \(overlap='drop' compares with it\) is not in"):
+        DailyDialog(tmp_path / "corpus", "val", parser, vocab=vocab, overlap="drop")
+    with pytest.raises(FileNotFoundError, match=r"train\.txt \(the vocabulary is built from it unless"):
+        DailyDialog(tmp_path / "corpus", "val", parser)
+    write()
+    assert DailyDialog(tmp_path / "corpus", "val", parser, raw_from=raw, vocab=vocab).overlap["pairs"] == 2
+
+
+def test_truncated_turns_and_dialogues_of_one_turn_are_counted(load):
+    described = load(max_words=2).describe()
+    assert (described["truncated_turns"], described["one_turn_dialogues"]) == (2, 1)
+    assert described["dialogues"] == 2
+    assert load("test", max_words=5).response(0) == ["a", "long", "long", "long", "long"]
+    assert load("test", max_words=5)[0].target_ids.numel() == 6
+
+
+def test_a_thousand_turns(tmp_path, parser, write):
+    raw = write(train=[[f"turn {i}" for i in range(1000)]])
+    dataset = DailyDialog(tmp_path / "corpus", parser=parser, raw_from=raw, min_freq=1)
+    assert len(dataset) == 999
+    assert dataset.raw_context(998) == [f"turn {i}" for i in range(995, 999)]
+    assert dataset[998].utterance.unique().tolist() == [0, 1, 2, 3]
+
+
+def test_other_scripts(tmp_path, parser, write):
+    raw = write(train=[["你 好 😀", "👋🏽 مرحبا", "!"]])
+    dataset = DailyDialog(tmp_path / "corpus", parser=parser, raw_from=raw, min_freq=1)
+    assert dataset.context(1) == [["你", "好", "😀"], ["👋🏽", "مرحبا"]]
+
+
+def test_a_turn_without_words_is_kept(tmp_path, parser, write, monkeypatch):
+    raw = write(train=[["\u200b", "a \u200b b", "c"]])
+    parse = parser.parse_texts
+    monkeypatch.setattr(
+        parser, "parse_texts", lambda ts: [p if "c" in t else Parsed([]) for t, p in zip(ts, parse(ts))]
+    )
+    dataset = DailyDialog(tmp_path / "corpus", parser=parser, raw_from=raw, min_freq=1)
+    assert (dataset.context(1), dataset.parser_failures) == ([["\u200b"], ["a", "\u200b", "b"]], 2)
+
+
+def test_pieces(load, tmp_path):
+    pytest.importorskip("tokenizers")
+    dataset, words = load(pieces=270), load()
+    assert isinstance(dataset.vocab, PieceVocab)
+    assert len(dataset.vocab) <= 270
+    for number, data in enumerate(dataset):
+        data.validate()
+        turns = [
+            [turn for word in turn for turn in dataset.vocab.encode(word)] for turn in dataset.context(number)
+        ]
+        assert data.input_ids.tolist() == [piece for turn in turns for piece in (1, *turn)]
+        assert data.position.tolist() == list(range(data.num_nodes))
+        assert dataset.vocab.decode(data.target_ids.tolist()) == " ".join(dataset.response(number)).lower()
+        assert data.target_ids[-1] == 4
+        for key in ("depth", "word", "utterance", "deprel", "node_type"):
+            first = [new for new, word in enumerate(lead(data)) if word == new]
+            assert torch.equal(data[key][first], words[number][key])
+    again = load(pieces=270)
+    assert again.vocab == dataset.vocab
+    val = load("val", pieces=270, vocab=dataset.vocab)
+    assert val.describe()["unknown_words"] == 0
+    assert torch.equal(val[0].target_ids, load("val", pieces=270)[0].target_ids)
+    with pytest.raises(ValueError, match=r"'pieces' is 270, but 'vocab' has words \(got Vocab\("):
+        load("val", pieces=270, vocab=words.vocab)
+
+
+def lead(data) -> list[int]:
+    """The first node of each node's word."""
+    places = list(zip(data.utterance.tolist(), data.word.tolist()))
+    return [places.index(place) for place in places]
+
+
+def test_errors(load):
+    for name in ("max_turns", "max_words"):
+        with pytest.raises(ValueError, match=rf"'{name}' must be at least 1 \(got 0\)"):
+            load(**{name: 0})
+    with pytest.raises(ValueError, match=r"'overlap' must be 'keep' or 'drop' \(got 'report'\)"):
+        load(overlap="report")
+
+
+def test_a_split_of_single_turns(tmp_path, parser, write):
+    raw = write(test=[["alone"], ["alone"]])
+    with pytest.raises(ValueError, match="the split 'test' has no examples in .*dialogues_test"):
+        DailyDialog(tmp_path / "corpus", "test", parser, raw_from=raw)

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import torch
+
+from graphdep.nn.models import NodeEmbedding, WordOutput
+
+
+def test_words_are_scored_by_their_vectors() -> None:
+    embedding = NodeEmbedding(7, 4, max_positions=0, max_levels=0, vectors=torch.randn(7, 5))
+    output, x = WordOutput(embedding, 6), torch.randn(2, 3, 6)
+    torch.nn.init.normal_(output.bias)
+    state = output.lin(x)
+    for word in range(7):
+        expected = state @ embedding.word.weight[word] + output.bias[word]
+        assert torch.allclose(output(x, embedding)[..., word], expected, atol=1e-5)
+    assert [name for name, _ in output.named_parameters()] == ["bias", "lin.weight", "lin.bias"]
+
+
+def test_untied() -> None:
+    embedding = NodeEmbedding(7, 4, max_positions=0, max_levels=0)
+    output, x = WordOutput(embedding, 6, tie=False), torch.randn(3, 6)
+    assert torch.equal(output(x, embedding), output.lin(x))
+    assert output(x, embedding).shape == (3, 7)
