@@ -76,21 +76,23 @@ class Responder:
     ) -> None:
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
+        self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
-        self.config = _dialogue_config(checkpoint, state)
+        self.config = _dialogue_config(self.checkpoint, state)
         self.decoding = _decode_config(self.config, decoding)
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.model, self.edges = cast(DialogueModel, task.model).to(self.device), task.edges
+        if not all(parameter.isfinite().all() for parameter in self.model.parameters()):
+            raise ValueError(f"{self.checkpoint}: has diverged in training: its weights are not finite")
         self.vocab, self.relations = state.vocab, state.relations
         name = parser_to_use(checkpoint, self.config.parser, parser)
         options = {} if isinstance(name, Parser) else {"progress": progress}
         self.parser = resolve_parser(name, cache=cache, **options)
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self.model, self.edges = cast(DialogueModel, task.model).to(self.device), task.edges
-        self.checkpoint = os.fspath(checkpoint)
-        self.batch_size, self.progress = batch_size, progress
         self.parser_failures = 0
 
     def respond(self, contexts: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first.
+        """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first,
+        or in the order of the draws.
 
         A text is empty where the model says nothing. There are fewer texts only where so many different
         responses do not exist.
@@ -142,10 +144,10 @@ class Responder:
         return iter(track(batches, "responding", console=Console(stderr=True), disable=not shown))
 
 
-def _dialogue_config(checkpoint: str | os.PathLike[str], state: RunState) -> GenerationConfig:
+def _dialogue_config(checkpoint: str, state: RunState) -> GenerationConfig:
     if not isinstance(state.config, GenerationConfig):
         raise ValueError(
-            f"{os.fspath(checkpoint)}: trained on the task {state.config.task!r}, which gives no responses "
+            f"{checkpoint}: trained on the task {state.config.task!r}, which gives no responses "
             "but sentence vectors: see graphdep.SentenceEncoder and `graphdep embed`"
         )
     return state.config
@@ -178,9 +180,7 @@ def _check_contexts(contexts: Any) -> None:
             if not isinstance(turn, str):
                 raise TypeError(f"'contexts[{i}][{j}]' must be a string (got {_shown(turn)})")
             if not turn.strip():
-                raise ValueError(
-                    f"'contexts[{i}][{j}]' is blank: a turn has at least one word (got {turn!r})"
-                )
+                raise ValueError(f"'contexts[{i}][{j}]' is blank: a turn has at least one word")
             if any("\ud800" <= character <= "\udfff" for character in turn):
                 raise ValueError(f"'contexts[{i}][{j}]' has half a character (got {_shown(turn)})")
 

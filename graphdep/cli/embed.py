@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Callable
@@ -99,12 +100,12 @@ def read_lines(text: str | None, source: str | None) -> list[str]:
         return [text]
     assert source is not None
     content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        lines = content.decode("utf-8-sig").split("\n")
+        lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
-        before = content[: error.start]
-        place = f"{source}:{before.count(b'\n') + 1}"
-        raise ValueError(f"{place}: not UTF-8 at byte {error.start - before.rfind(b'\n') - 1}") from None
+        before = content[: error.start].split(b"\n")
+        raise ValueError(f"{source}:{len(before)}: not UTF-8 at byte {len(before[-1])}") from None
     if lines[-1] == "":
         lines.pop()
     if not lines:

@@ -115,7 +115,7 @@ def generate(
         "no_repeat_ngram": no_repeat_ngram,
         "seed": seed,
     }
-    given = {name: value for name, value in decoding.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in decoding.items() if value is not None}
     say_loading()
     from graphdep.responder import Responder
 
@@ -208,7 +208,7 @@ def _row(line: str, place: str) -> dict[str, Any]:
     context = row["context"]
     if not isinstance(context, list) or not context or not all(isinstance(turn, str) for turn in context):
         raise ValueError(
-            f"{place}: 'context' must be a list of at least one string (got {str(context)[:80]})"
+            f"{place}: 'context' must be a list of at least one string (got {repr(context)[:80]})"
         )
     for number, turn in enumerate(context):
         if not turn.strip():

@@ -41,8 +41,10 @@ class BeamSearch:
         self, example: Tensor, words: Tensor, score: Tensor, which: Tensor, *, finished: bool
     ) -> None:
         """Takes hypotheses out of the beams."""
-        length = words.size(-1) + finished
         row, _ = which.nonzero(as_tuple=True)
+        if row.numel() == 0:
+            return
+        length = words.size(-1) + finished
         final = score[which] / length**self.config.length_penalty
         for number, ids, value in zip(example[row].tolist(), words[which].tolist(), final.tolist()):
             self.found[number].append(Hypothesis(tuple(ids), value, finished))

@@ -73,6 +73,14 @@ class BundledParser(Parser):
         """Parses a chunk of sentences whose words are given."""
         return self._engine.parse_words(sentences)
 
+    def tokenize(self, texts: Sequence[str]) -> list[list[list[str]]]:
+        """Splits raw texts into sentences and words, as :meth:`parse` does, without parsing them.
+
+        Returns:
+            Per text its sentences, each a list of words.
+        """
+        return [[sentence.form for sentence in sentences] for sentences in self._engine.split(texts)]
+
     def _load(self) -> Any:
         import stanza
 

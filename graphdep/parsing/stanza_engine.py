@@ -47,13 +47,14 @@ class StanzaEngine:
 
     def parse(self, texts: Sequence[str]) -> list[Parsed]:
         """Parses raw texts."""
-        return self._annotate(self._split(texts))
+        return self._annotate(self.split(texts))
 
     def parse_words(self, words: Sequence[Sequence[str]]) -> list[Parsed]:
         """Parses sentences whose words are given."""
         return self._annotate([[Sentence.chain(sentence)] for sentence in words])
 
-    def _split(self, texts: Sequence[str]) -> list[list[Sentence]]:
+    def split(self, texts: Sequence[str]) -> list[list[Sentence]]:
+        """Splits raw texts into sentences and words; the trees are chains."""
         from stanza import Document
 
         places = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in text_pieces(text)]

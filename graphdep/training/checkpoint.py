@@ -10,7 +10,7 @@ import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 
 from graphdep.io import atomic_path
-from graphdep.piece_vocab import PieceVocab
+from graphdep.piece_vocab import vocab_from_state
 from graphdep.tasks import LearningTask
 from graphdep.training.build import build_task
 from graphdep.training.train_config import TrainConfig
@@ -78,7 +78,7 @@ class RunState:
     def from_state_dict(cls, state: dict[str, Any]) -> RunState:
         return cls(
             TrainConfig.from_dict(state["config"]),
-            _vocab(state["vocab"]),
+            vocab_from_state(state["vocab"]),
             RelationVocab.from_state_dict(state["relations"]),
             state["data"],
             state["vector_dim"],
@@ -88,10 +88,6 @@ class RunState:
         """The task with random weights, to load a checkpoint's into."""
         vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
         return build_task(self.config, len(self.vocab), len(self.relations), vectors)
-
-
-def _vocab(state: dict[str, Any]) -> Vocab:
-    return PieceVocab.from_state_dict(state) if "bpe" in state else Vocab.from_state_dict(state)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -128,9 +128,9 @@ class GenerationConfig(TrainConfig, kind="generation"):
             raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
         self.decoding()
 
-    def dataset_options(self) -> dict[str, Any]:
-        names = ("max_turns", "max_words", "lower", "pieces", "overlap")
-        return {name: getattr(self, name) for name in names}
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        options = {name: getattr(self, name) for name in ("max_turns", "max_words", "lower", "pieces")}
+        return options if split == "train" else {**options, "overlap": self.overlap}
 
     def decoding(self) -> DecodeConfig:
         """How responses are made."""

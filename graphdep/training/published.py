@@ -80,7 +80,7 @@ _DRA = (
 _DIALOGUES = ("dailydialog", "empathetic")
 _DIALOGUE_SIZES: tuple[dict[str, int], ...] = (  # pairs of context and response
     {"train": 76053, "val": 7069, "test": 6740},
-    {},
+    {"train": 64663, "val": 9305, "test": 8423},
 )
 # Perplexity, BLEU-2 and Dist-2 of DailyDialog, then of EmpatheticDialogues.
 _DIALOGUE_ROWS: dict[str, tuple[float, ...]] = {

@@ -134,7 +134,7 @@ def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vo
             min_freq=config.min_freq,
             limit=config.limit_train if split == "train" else None,
             **task.options,
-            **config.dataset_options(),
+            **config.dataset_options(split),
         )
         vocab = vocab or dataset.vocab
     assert vocab is not None

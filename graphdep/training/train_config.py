@@ -158,8 +158,8 @@ class TrainConfig:
             )
         resolve_model(self.model, self.models)
 
-    def dataset_options(self) -> dict[str, Any]:
-        """Arguments of the task's dataset beside those that every corpus has."""
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        """Arguments of a split of the task's dataset beside those that every corpus has."""
         return {}
 
     @classmethod

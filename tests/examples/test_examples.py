@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
+from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick, write_tiny_sst
 
 ROOT = Path(__file__).parents[2]
 SIZES = ["--hidden-channels", "8", "--heads", "2", "--epochs", "1"]
@@ -55,6 +55,17 @@ def test_edge_ablation_runs_every_row(corpus):
     assert "dra, random tree" in out
 
 
-@pytest.mark.parametrize("name", ["dt_sick.py", "dt_sst.py", "edge_ablation.py"])
+@pytest.mark.parametrize("edges", ["dra", "transformer"])
+def test_dra_dialogue(edges, tmp_path):
+    corpus = write_tiny_dialogues(tmp_path)
+    out = run(
+        *("dra_dialogue.py", "--root", corpus["root"], "--parser", corpus["parser"]),
+        *("--edges", edges, *SIZES, "--layers", "1"),
+    )
+    assert "Epoch: 01, Loss: " in out
+    assert "ann saw bob\n  -> " in out
+
+
+@pytest.mark.parametrize("name", ["dt_sick.py", "dt_sst.py", "dra_dialogue.py", "edge_ablation.py"])
 def test_examples_stay_short(name):
     assert len((ROOT / "examples" / name).read_text().splitlines()) <= 110

@@ -59,6 +59,11 @@ def test_space_after_on_multiword_tokens_and_at_sentence_ends(parser):
     assert " ".join(sentences[0].text.split()).startswith("I can't.")
 
 
+def test_words_alone_are_those_of_the_parse(parser):
+    texts = ["He didn't see the dogs. Why not?", "", "We'll go!"]
+    assert parser.tokenize(texts) == [[s.form for s in sentences] for sentences in parser.parse(texts)]
+
+
 def test_given_words_are_kept_as_they_are(parser):
     words = [
         ["can't", "a b", " ", "\t", "ok\nso"],

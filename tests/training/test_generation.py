@@ -115,6 +115,14 @@ def test_wrong_pairs_change_the_score_but_not_the_model(dialogues, tmp_path):
         train(TrainConfig.of("lisa", **dialogues, parse_errors=0.5), tmp_path / "lisa")
 
 
+def test_examples_that_training_has_seen_can_be_left_out(dialogues, tmp_path):
+    # All of the tiny test examples occur in training.
+    config = TrainConfig.of("hred", **{**dialogues, "max_epochs": 1})
+    result = train(config, tmp_path)
+    with pytest.raises(ValueError, match="the split .test. has no examples"):
+        evaluate(result["checkpoint"], settings={"overlap": "drop"})
+
+
 def test_subwords(dialogues, tmp_path):
     pytest.importorskip("tokenizers")
     config = TrainConfig.of("transformer-dra-bpe", **dialogues, pieces=280)

@@ -46,7 +46,8 @@ def packed_attention(
         - output: :math:`(N_q, H, d)`
 
     Raises:
-        ValueError: If shapes or :obj:`dropout_p` are wrong, or :obj:`causal` and some example has not as many queries as keys.
+        ValueError: If shapes or :obj:`dropout_p` are wrong, or :obj:`causal` and some example has not as many
+            queries as keys.
     """
     _check(query, key, value, dropout_p)
     if layout is None:

@@ -45,7 +45,7 @@ class DialogueModel(nn.Module):
 
     def token_losses(self, data: Data) -> Tensor:
         r"""Negative log-likelihood of every target token :math:`(\sum T)`, ``[EOU]`` included."""
-        return F.cross_entropy(self(data).float(), data.target_ids, reduction="none")
+        return F.cross_entropy(_precise(self(data)), data.target_ids, reduction="none")
 
     def losses(self, data: Data) -> dict[str, Tensor]:
         """What training minimises the sum of: ``"response"``, the mean negative log-likelihood of the batch's
@@ -54,7 +54,7 @@ class DialogueModel(nn.Module):
         bounds = target_bounds(data)
         memory: Memory = self.encoder(data)
         logits = self.decoder(memory, data.target_ids, bounds)
-        losses = {"response": F.cross_entropy(logits.float(), data.target_ids)}
+        losses = {"response": F.cross_entropy(_precise(logits), data.target_ids)}
         return losses | self.encoder.auxiliary(data, memory) if self.training else losses
 
     def generate(
@@ -91,3 +91,8 @@ def target_bounds(data: Data) -> Tensor:
             "the batch has no 'target_ids_ptr': make it with DataLoader(..., follow_batch=['target_ids'])"
         )
     return torch.tensor([0, data.target_ids.numel()], device=data.target_ids.device)
+
+
+def _precise(logits: Tensor) -> Tensor:
+    """In float32 at least: sums over a vocabulary do not stand bfloat16."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -17,7 +17,9 @@ def test_the_context_starts_the_decoder_and_is_read_at_every_step() -> None:
     ids, ptr = torch.tensor([5, 6, 4, 7, 4]), torch.tensor([0, 3, 5])
     logits = decoder(Memory(x, torch.tensor([0, 2, 3])), ids, ptr)  # the first example has two rows
     cell = nn.GRUCell(2 * CHANNELS, CHANNELS)
-    cell.load_state_dict({name.removesuffix("_l0"): value for name, value in decoder.gru.state_dict().items()})
+    cell.load_state_dict(
+        {name.removesuffix("_l0"): value for name, value in decoder.gru.state_dict().items()}
+    )
     expected = []
     for context, response in ((x[1], [1, 5, 6]), (x[2], [1, 7])):
         state = decoder.lin_start(context).tanh()
