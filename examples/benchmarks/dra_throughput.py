@@ -150,7 +150,7 @@ class Trainer:
         model = build(args)
         self.name, self.device = name, args.device
         self.model = (model if name == "packed" else PaddedModel(model)).train()
-        self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
         self.autocast = torch.autocast(args.device.partition(":")[0], torch.bfloat16, enabled=args.bf16)
 
     def step(self, batch: Batch) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TEXTS = ("I'd like to reserve a hotel room.", "The dog that the cat watched was chased by the horse")
 MODELS = ("transformer", "dt-random", "dt")
+DIALOGUE = "transformer-dra"
 # Small enough for two cores and three minutes, large enough to learn who did what to whom.
 SETTINGS: dict[str, Any] = {
     "hidden_channels": 64,
@@ -28,6 +29,19 @@ SETTINGS: dict[str, Any] = {
     "lr": 0.001,
     "max_epochs": 18,
     "patience": None,
+}
+# As small; the dialogues are short.
+DIALOGUE_SETTINGS: dict[str, Any] = {
+    "hidden_channels": 64,
+    "ff_channels": 128,
+    "heads": 4,
+    "num_layers": 2,
+    "decoder_layers": 2,
+    "dropout": 0.0,
+    "lr": 0.003,
+    "warmup_steps": 30,
+    "min_freq": 1,
+    "max_epochs": 6,
 }
 
 
@@ -47,7 +61,8 @@ def demo(
 
     Parses sentences with the bundled parser, draws a tree with its attention edges, trains the
     Dependency-Transformer and its controls on small self-written sentence pairs in which who did what to
-    whom decides the label, draws what the trained model attends to, and prints the table. The second time,
+    whom decides the label, draws what the trained model attends to, lets a model of dialogues respond, and
+    prints the table. The second time,
     finished runs are not repeated.
     """
     import torch
@@ -70,6 +85,8 @@ def demo(
     summary |= {"paper": None, "title": "datasets/mini, in the format of SICK-E"}
     say("Drawing what the trained model attends to")
     pictures += draw_attention(summary, sentences[1], output)
+    say(f"Training {DIALOGUE} on the dialogues there, and talking to it")
+    talk(mini_root(output), output, max_epochs, console)
     say("The table")
     paths = report(summary, output, console)
     console.print(f"Pictures: {', '.join(map(str, pictures))}", soft_wrap=True, highlight=False)
@@ -152,6 +169,25 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
     title = "Attention of the trained Dependency-Transformer, last layer"
     figure = plot_attention(alpha[first], labels, edge_index=pairs[:, first], title=title)
     return save({"attention.png": figure}, output)
+
+
+def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
+    """Trains a model of dialogues, and shows what it says to the first ones of the test split."""
+    from graphdep.training import TrainConfig, load_splits, run_folder, train
+    from graphdep.training.responses import read_responses, responses_name
+
+    settings = DIALOGUE_SETTINGS | {"max_epochs": min(max_epochs, DIALOGUE_SETTINGS["max_epochs"])}
+    config = TrainConfig.of(DIALOGUE, task="dailydialog", root=str(root), **settings)
+    splits = load_splits(config)
+    folder = run_folder(config, splits, output)
+    result = train(config, folder, splits=splits, resume=True, console=console)
+    score, floor = (result[kind]["test_perplexity"] for kind in ("metrics", "floor"))
+    console.print(f"Perplexity on the test split {score:.2f}; of word counts alone {floor:.2f}")
+    for line in read_responses(folder / responses_name("test"))[2:5]:
+        for turn in line["context"]:
+            console.print(f"- {turn}", highlight=False, markup=False, soft_wrap=True)
+        answer = f"  -> {line['response']}   (reference: {line['reference']})"
+        console.print(answer, highlight=False, markup=False, soft_wrap=True)
 
 
 def save(figures: dict[str, Any], output: Path) -> list[Path]:

@@ -23,12 +23,12 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_scores(result: dict[str, Any]) -> None:
     """A run's scores for people."""
-    table = Table(
-        "metric", "score", "no skill", title=f"{result['model']} on {result['task']}, seed {result['seed']}"
-    )
-    for name, value in result["metrics"].items():
-        floor = result["floor"].get(name)
-        table.add_row(name, f"{value:.4f}", "" if floor is None else f"{floor:.4f}")
+    beside = {"score": result["metrics"], "no skill": result["floor"], "references": result["reference"]}
+    shown = {title: scores for title, scores in beside.items() if scores}
+    table = Table("metric", *shown, title=f"{result['model']} on {result['task']}, seed {result['seed']}")
+    for name in result["metrics"]:
+        cells = [scores.get(name) for scores in shown.values()]
+        table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
     console = Console()
     console.print(table)
     if "epochs" in result:

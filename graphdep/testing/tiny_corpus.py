@@ -70,8 +70,8 @@ def write_tiny_dialogues(root: str | os.PathLike[str]) -> dict[str, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = [" ".join(f"{turn} __eou__" for turn in turns) + "\n" for turns in dialogues]
         path.write_text("".join(lines), encoding="utf-8")
-    write_conllu(trees.values(), root / "trees.conllu")
-    return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
+    write_conllu(trees.values(), root / "dialogues.conllu")
+    return {"root": str(root), "parser": f"conllu:{root / 'dialogues.conllu'}"}
 
 
 def _dialogue(number: int, turns: int) -> list[str]:

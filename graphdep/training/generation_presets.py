@@ -14,7 +14,9 @@ def _dra(summary: str, tree: str | None = None, **overrides: object) -> ModelPre
 
 
 def _dialogbert(summary: str, edges: str = "transformer-utterance", **overrides: object) -> ModelPreset:
-    return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **overrides})
+    # Three layers in all, as the Transformer has them: nearly as many parameters.
+    layers = {"num_layers": 2, "context_layers": 1}
+    return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **layers, **overrides})
 
 
 def _recurrent(summary: str, encoder: str) -> ModelPreset:

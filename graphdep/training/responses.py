@@ -84,6 +84,11 @@ def comparable(words: list[str], config: GenerationConfig) -> list[str]:
     return [word.lower() for word in words] if config.lower else words
 
 
+def read_responses(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file of responses: ``context``, ``response``, ``reference``."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def spread_over(size: int, limit: int | None) -> list[int]:
     """``limit`` of ``size`` numbers from 0, evenly spread; all of them without a limit."""
     if limit is None or limit >= size:

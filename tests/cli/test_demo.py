@@ -6,7 +6,7 @@ import pytest
 
 from graphdep import Sentence, datasets
 from graphdep.cli import demo
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick
 
 
 class Gold:
@@ -27,6 +27,8 @@ def quick(monkeypatch, tmp_path):
         "parser": settings["parser"],
     }
     monkeypatch.setattr(demo, "SETTINGS", {**demo.SETTINGS, **small})
+    talking = {"hidden_channels": 8, "parser": write_tiny_dialogues(tmp_path / "datasets" / "mini")["parser"]}
+    monkeypatch.setattr(demo, "DIALOGUE_SETTINGS", {**demo.DIALOGUE_SETTINGS, **talking})
     assert datasets  # imported before, so that the corpus keeps the true resolver
     monkeypatch.setattr("graphdep.parsing.resolve_parser", lambda name: Gold())
 
@@ -34,7 +36,7 @@ def quick(monkeypatch, tmp_path):
 def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     done = run("demo", "--seeds", "1", "--max-epochs", "1")
     assert done.exit_code == 0, done.stderr
-    for text in ("1. Parsing", "<-root- ROOT", "dt-random", "no skill", "attention.png"):
+    for text in ("1. Parsing", "<-root- ROOT", "dt-random", "no skill", "attention.png", "(reference: "):
         assert text in done.stdout
     for name in ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", "plot.png"):
         assert (tmp_path / "runs" / "demo" / name).read_bytes()[:4] == b"\x89PNG"

@@ -43,7 +43,9 @@ def test_equals_pytorchs_decoder(norm_first: bool) -> None:
         nn.init.normal_(parameter, std=0.5)
     rows, ids = [torch.randn(n, CHANNELS).double() for n in (4, 2, 7)], [[5, 6, 4], [4], [7, 7, 8, 5, 4]]
     memory = Memory(torch.cat(rows), cumsum(torch.tensor([4, 2, 7])))
-    logits = decoder(memory, torch.tensor([token for response in ids for token in response]), torch.tensor([0, 3, 4, 9]))
+    logits = decoder(
+        memory, torch.tensor([token for response in ids for token in response]), torch.tensor([0, 3, 4, 9])
+    )
     expected = []
     for context, response in zip(rows, ids):
         x = decoder.embedding.word(torch.tensor([1, *response[:-1]]))
