@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick
 from graphdep.training import TrainConfig, train
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -33,11 +33,22 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "best.ckpt"
 
 
+@pytest.fixture(scope="module")
+def dialogue_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``FILE`` of the README's dialogues, as untrained."""
+    folder = tmp_path_factory.mktemp("dialogue")
+    corpus = {**write_tiny_dialogues(folder / "corpus"), "parser": "bundled", "min_freq": 1}
+    sizes = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "max_epochs": 1, "limit_generate": 0}
+    train(TrainConfig.of(task="dailydialog", **corpus, **sizes, accelerator="cpu"), folder)
+    return folder / "best.ckpt"
+
+
 @pytest.mark.parametrize(("line", "code"), BLOCKS, ids=[f"line {line + 1}" for line, _ in BLOCKS])
 def test_code_block(line, code, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     if '"FILE"' in code:
-        shutil.copy(request.getfixturevalue("checkpoint"), "FILE")
+        name = "dialogue_checkpoint" if "Responder" in code else "checkpoint"
+        shutil.copy(request.getfixturevalue(name), "FILE")
     exec(compile("\n" * line + code, "README.md", "exec"), {"__name__": "readme"})
 
 
