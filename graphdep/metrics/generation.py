@@ -46,6 +46,7 @@ def generation_floors(
     references: Sequence[Sequence[str]],
     seed: int = 0,
     metrics: Sequence[TextMetric] = GENERATION_METRICS,
+    constant: Sequence[str] | None = None,
 ) -> dict[str, dict[str, float]]:
     """What goes beside every table of generated responses.
 
@@ -53,11 +54,14 @@ def generation_floors(
       of perfect copies, the most there is.
     - ``shuffled``: each context gets the reference of another one: human responses without any skill. A BLEU
       that is not above it says nothing.
+    - ``constant``, if given: always the same words. With smoothing, the most frequent ones get a higher BLEU
+      than human responses to other contexts.
 
     Args:
         references: The right responses, at least two.
         seed: Seed of the shuffling. (default: :obj:`0`)
         metrics: As in :func:`generation_metrics`.
+        constant: The words of a constant response. (default: :obj:`None`)
 
     Raises:
         ValueError: If there are fewer than two references, or one is a string instead of a list of words.
@@ -68,7 +72,10 @@ def generation_floors(
     cycle = np.random.default_rng(seed).permutation(len(references))
     following = dict(zip(cycle.tolist(), np.roll(cycle, 1).tolist()))
     shuffled = [references[following[i]] for i in range(len(references))]
-    return {
+    found = {
         "reference": generation_metrics(references, references, metrics),
         "shuffled": generation_metrics(shuffled, references, metrics),
     }
+    if constant is not None:
+        found["constant"] = generation_metrics([constant] * len(references), references, metrics)
+    return found

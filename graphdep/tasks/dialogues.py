@@ -23,8 +23,9 @@ class Dialogues(Task):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        return PERPLEXITY, PERPLEXITY_WORDS, PERPLEXITY_RESPONSES
+        return (PERPLEXITY,)
 
     @property
     def signatures(self) -> list[str]:
-        return [*super().signatures, *(metric.signature for metric in GENERATION_METRICS)]
+        others = PERPLEXITY_WORDS, PERPLEXITY_RESPONSES, *GENERATION_METRICS
+        return [*super().signatures, *(metric.signature for metric in others)]

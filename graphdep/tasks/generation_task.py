@@ -11,6 +11,7 @@ from torch_geometric.utils import segment
 
 from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
 from graphdep.nn.models import DialogueModel
+from graphdep.nn.models.dialogue_model import target_bounds
 from graphdep.tasks.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
@@ -18,7 +19,7 @@ class GenerationTask(LearningTask):
     r"""Learns to give the response of a dialogue's context.
 
     The loss is the mean negative log-likelihood of a batch's target tokens, the end symbol among them, plus
-    the encoder's own objectives. The metrics are perplexities over all tokens of a split, without dropout.
+    the encoder's own objectives. Scores are perplexities over a split, without dropout.
 
     Args:
         model: Gives the losses of target tokens: ``model.token_losses(batch)``.
@@ -26,7 +27,7 @@ class GenerationTask(LearningTask):
         optimizer, warmup_steps, seed: As in :class:`LearningTask`.
     """
 
-    metrics = (PERPLEXITY, PERPLEXITY_WORDS, PERPLEXITY_RESPONSES)
+    metrics = (PERPLEXITY,)
     model: DialogueModel
 
     def __init__(
@@ -49,7 +50,7 @@ class GenerationTask(LearningTask):
 
     def outputs(self, batch: Batch) -> Outputs:
         """Per response: negative log-likelihood of all its tokens, that of its end symbol, and its tokens."""
-        ptr = batch.target_ids_ptr
+        ptr = target_bounds(batch)
         losses = self.model.token_losses(batch).double()
         return segment(losses, ptr, reduce="sum").float(), losses[ptr[1:] - 1].float(), ptr.diff()
 

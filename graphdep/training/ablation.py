@@ -18,7 +18,7 @@ from graphdep.tasks import resolve_task
 from graphdep.training.predictions import PREDICTIONS, read_predictions
 from graphdep.training.published import PAPER
 from graphdep.training.run import run_folder, train
-from graphdep.training.splits import load_splits
+from graphdep.training.splits import Splits, load_splits
 from graphdep.training.train_config import TrainConfig
 
 # Resamples of the test between two rows; `graphdep compare` takes more.
@@ -63,13 +63,16 @@ class Row:
 
     def against(self, reference: Row, metric: Metric) -> dict[str, Any] | None:
         """Whether the difference to another row may be chance, by the seeds that both have; :obj:`None`
-        where there are none.
+        where there are none, or their targets differ: words and subwords.
         """
         seeds = {result["seed"] for result in self.results} & {r["seed"] for r in reference.results}
         if not seeds or self is reference:
             return None
         target, mine = self._predictions(seeds)
-        found = compare(metric, target, mine, reference._predictions(seeds)[1], samples=SAMPLES)
+        other, theirs = reference._predictions(seeds)
+        if not np.array_equal(target, other):
+            return None
+        found = compare(metric, target, mine, theirs, samples=SAMPLES)
         return {"row": reference.model, **dataclasses.asdict(found), "interval": list(found.interval)}
 
     def _predictions(self, seeds: Container[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +129,11 @@ def ablate(
     configs = {
         m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models
     }
-    splits = load_splits(configs[models[0]][0])
+    # Rows may differ in their data, too: words and subwords.
+    data: dict[str, Splits] = {}
+    for model in models:
+        same = (d for d in data.values() if d.settings == configs[model][0].data_settings())
+        data[model] = next(same, None) or load_splits(configs[model][0])
     console = console or Console(stderr=True)
     rows = {model: Row(model, own.models[model].summary, [], {}) for model in models}
     total, done = len(models) * len(seeds), 0
@@ -135,19 +142,20 @@ def ablate(
         for model in models:
             config, done = configs[model][number], done + 1
             title = f"[{done}/{total}] {model} seed {seed}"
-            target = run_folder(config, splits, folder)
+            target = run_folder(config, data[model], folder)
             try:
-                result = train(config, target, splits=splits, resume=True, title=title, console=console)
+                result = train(config, target, splits=data[model], resume=True, title=title, console=console)
                 rows[model].results.append(result)
             except Exception as error:  # whatever one run dies of must not lose the others
                 rows[model].errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
     finished = [result for row in rows.values() for result in row.results]
     changed = {key: value for key, value in (settings or {}).items() if key in own.defining}
-    data = splits.describe()
+    splits = data[models[0]]
+    described = splits.describe()
     published = PAPER.get(task)
     other = (settings or {}).keys() & {*own.defining, *own.published_with}
-    if published is not None and (other or data["examples"] != published.examples):
+    if published is not None and (other or described["examples"] != published.examples):
         published = None  # the paper's figures are of other models or other data
     return {
         "task": task,
@@ -166,12 +174,18 @@ def ablate(
             "source": published.source,
             "metric": published.metric,
             "split": published.split,
-            "rows": dict(published.rows),
+            # A preset may have other sizes than the paper's model of that name.
+            "rows": {
+                name: value
+                for name, value in published.rows.items()
+                if not own.models[name].overrides.keys() & set(own.published_with)
+            },
             "others": dict(published.others),
             "note": published.note,
         },
-        "data": {"digest": splits.digest(), **data},
+        "data": {"digest": splits.digest(), **described},
         "settings": dict(settings or {}),
+        "decoded": configs[models[0]][0].decoded(),
     }
 
 

@@ -18,14 +18,21 @@ class GenerationConfig(TrainConfig, kind="generation"):
     Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation" (DRA) where it gives
     them. It gives neither the size of the feed-forward layers nor dropout, epochs, or how it decodes.
 
+    What else it leaves open, and is chosen here: a turn of several sentences is one tree (their roots hang on
+    the first one's as ``parataxis``); the four turns are those of the context; words are looked up in lower
+    case; a response that is longer than :obj:`max_words` ends there; Transformer+DRA, which has no positions,
+    does not know the order of the turns either.
+
     Args:
-        encoder: ``"transformer"``, ``"lisa"``, ``"gate"``, ``"constituent"`` and ``"dialogbert"`` over the
-            edges; ``"recosa"``, ``"hred"``, ``"hran"``. (default: ``"transformer"``)
+        encoder: ``"transformer"``, ``"lisa"``, ``"gate"``, and ``"dialogbert"`` over the edges;
+            ``"constituent"``, ``"recosa"``, ``"hred"``, ``"hran"``. (default: ``"transformer"``)
         max_distance: GATE's delta. (default: :obj:`1`)
         parse_errors: Share of DRA's pairs that are wrong (:class:`~graphdep.transforms.RewiredEdges`).
             (default: :obj:`0.0`)
-        decoder_layers, context_layers: Layers of the decoder, and of the encoders of utterances.
-            (default: :obj:`3`)
+        decoder_layers: Layers of the decoder; a recurrent one has one. (default: :obj:`3`)
+        num_layers, context_layers: Layers over words, and over utterances. ``"recosa"`` reads the second
+            alone, ``"hred"`` and ``"hran"`` neither. (default: :obj:`3`)
+        norm_first: Read by the Transformers over edges and by the decoder. (default: :obj:`False`)
         mur, duor: DialogBERT's objectives beside the response: masked utterance regression, and ranking of
             the utterances' order. (default: :obj:`True`)
         max_turns, max_words: Turns of a context and words of an utterance at most. (default: :obj:`4`,
@@ -93,7 +100,7 @@ class GenerationConfig(TrainConfig, kind="generation"):
         "transformer": True,
         "lisa": True,
         "gate": True,
-        "constituent": True,
+        "constituent": False,
         "dialogbert": True,
         "recosa": False,
         "hred": False,
@@ -126,11 +133,24 @@ class GenerationConfig(TrainConfig, kind="generation"):
             raise ValueError(f"'parse_errors' must be at most 1 (got {self.parse_errors!r})")
         if self.pieces is not None and self.vectors is not None:
             raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
+        if self.edges is None and (self.tree is not None or self.parse_errors):
+            raise ValueError(
+                f"encoder {self.encoder!r} reads no tree: 'tree' and 'parse_errors' would change nothing "
+                f"(got tree={self.tree!r}, parse_errors={self.parse_errors!r})"
+            )
         self.decoding()
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options = {name: getattr(self, name) for name in ("max_turns", "max_words", "lower", "pieces")}
         return options if split == "train" else {**options, "overlap": self.overlap}
+
+    def decoded(self) -> str:
+        number = "all" if self.limit_generate is None else f"{self.limit_generate} evenly spread"
+        return (
+            f"to {number} examples of a split (Dist falls as they become more); {self.decoding()}; references "
+            f"are cut after {self.max_words} words and keep their rare words; responses of one dialogue are "
+            "not independent, which p over examples takes them for"
+        )
 
     def decoding(self) -> DecodeConfig:
         """How responses are made."""

@@ -14,9 +14,11 @@ def _dra(summary: str, tree: str | None = None, **overrides: object) -> ModelPre
 
 
 def _dialogbert(summary: str, edges: str = "transformer-utterance", **overrides: object) -> ModelPreset:
-    # Three layers in all, as the Transformer has them: nearly as many parameters.
-    layers = {"num_layers": 2, "context_layers": 1}
-    return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **layers, **overrides})
+    return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **overrides})
+
+
+# Three layers in all, as the Transformer has them: nearly as many parameters.
+_SMALL: dict[str, int] = {"num_layers": 2, "context_layers": 1}
 
 
 def _recurrent(summary: str, encoder: str) -> ModelPreset:
@@ -26,10 +28,12 @@ def _recurrent(summary: str, encoder: str) -> ModelPreset:
 GENERATION_MODELS: dict[str, ModelPreset] = {
     # Table 1
     "transformer": _transformer("no syntax: every word of the context sees every other"),
-    "transformer-dra": _dra("Transformer+DRA: a word sees its dependents and itself, no positions"),
-    "dialogbert": _dialogbert("DialogBERT: words within an utterance, then utterances"),
+    "transformer-dra": _dra("Transformer+DRA: a word sees its dependents and itself, no positions of words or turns"),
+    "dialogbert": _dialogbert("DialogBERT: words within an utterance, then utterances; three layers each"),
     "dialogbert-dra": _dialogbert(
-        "DialogBERT+DRA: its words see their dependents, no positions", "dra", position_embedding=False
+        "DialogBERT+DRA: its words see their dependents and have no positions; its turns have theirs",
+        "dra",
+        position_embedding=False,
     ),
     "recosa": _recurrent("ReCoSa: recurrent utterances, self-attention between them", "recosa"),
     "lisa": ModelPreset(
@@ -42,12 +46,20 @@ GENERATION_MODELS: dict[str, ModelPreset] = {
     ),
     "constituent-transformer": ModelPreset(
         "Tree Transformer: attention within constituents that it finds itself",
-        "transformer",
+        None,
         overrides={"encoder": "constituent"},
     ),
     # the first version's Table 1
     "hred": _recurrent("HRED: recurrent utterances and context", "hred"),
     "hran": _recurrent("HRAN: recurrent, with attention to words and utterances", "hran"),
+    # as many parameters as the Transformer
+    "dialogbert-small": _dialogbert("DialogBERT with two layers over words, one over utterances", **_SMALL),
+    "dialogbert-dra-small": _dialogbert(
+        "DialogBERT+DRA with two layers over words, one over utterances",
+        "dra",
+        position_embedding=False,
+        **_SMALL,
+    ),
     # controls
     "transformer-utterance": _transformer(
         "the Transformer with DRA's scope: every word of an utterance sees every other",
@@ -58,10 +70,10 @@ GENERATION_MODELS: dict[str, ModelPreset] = {
     "transformer-dra-chain": _dra("DRA on chains", "chain"),
     "transformer-dra-reversed": _dra("DRA on reversed trees", "reversed"),
     # Table 3
-    "transformer-bpe": _transformer("the Transformer on subwords", pieces=8000),
+    "transformer-bpe": _transformer("the Transformer on subwords; perplexities are per piece", pieces=8000),
     "transformer-dra-pe": _dra("Transformer+DRA with positions", position_embedding=True),
-    "transformer-dra-bpe": _dra("Transformer+DRA on subwords", pieces=8000),
-    "dialogbert-bpe": _dialogbert("DialogBERT on subwords", pieces=8000),
+    "transformer-dra-bpe": _dra("Transformer+DRA on subwords; perplexities are per piece", pieces=8000),
+    "dialogbert-bpe": _dialogbert("DialogBERT on subwords; perplexities are per piece", pieces=8000),
     "dialogbert-dra-pe": _dialogbert("DialogBERT+DRA with positions", "dra"),
     # DialogBERT's objectives
     "dialogbert-nug": _dialogbert("DialogBERT trained on the response alone", mur=False, duor=False),

@@ -103,7 +103,7 @@ def _of_dialogues(place: int) -> Published:
         {name: values[3 * place] for name, values in _DIALOGUE_ROWS.items()},
         _DIALOGUE_SIZES[place],
         {
-            f"{name} in the first version": value
+            f"{name} in the first version, which does not name the split": value
             for name, values in _FIRST_VERSION.items()
             if (value := values[place]) is not None
         },

@@ -23,8 +23,9 @@ _COLUMNS = {
     **dict.fromkeys(
         ("dailydialog", "empathetic"),
         (
+            "test_perplexity",
             *("val_perplexity", "val_bleu2_method7", "val_dist2"),
-            *("test_perplexity", "test_bleu2_method7", "test_dist2"),
+            *("test_bleu2_method7", "test_bleu2_method1", "test_dist2"),
         ),
     ),
 }
@@ -55,7 +56,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         columns[0],
         "p examples",
         "p seeds",
-        "paper",
+        _paper_header(summary, columns[0]),
         *columns[1:],
         "runs",
         "parameters",
@@ -76,6 +77,11 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     return header, rows
 
 
+def _paper_header(summary: dict[str, Any], first: str) -> str:
+    column = _paper_column(summary)
+    return "paper" if column in (None, first) else f"paper: {column}"
+
+
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     return _COLUMNS.get(summary["task"]) or tuple(summary["floor"])
 
@@ -92,7 +98,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
     header, rows = table_cells(summary)
     table = Table(title=f"{summary['title']}: mean ± std")
     hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
-    hidden |= {"paper"} if summary["paper"] is None else set()
+    hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
     shown = [place for place, name in enumerate(header) if name not in hidden]
     for place in shown:
         table.add_column(header[place].replace("_", " "), justify="right" if place else "left", no_wrap=True)
@@ -124,8 +130,9 @@ def notes(summary: dict[str, Any]) -> list[str]:
         f"- data: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, "
         f"{chains} chain trees"
     )
+    lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
     unknown = ", ".join(f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share)
-    lines += [f"- words that training has not seen, all one [UNK]: {unknown}"] if unknown else []
+    lines += [f"- words that are rare or not in training, all one [UNK]: {unknown}"] if unknown else []
     if summary["paper"] is not None:
         others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
         lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,6 @@ from graphdep.training.generation_config import GenerationConfig
 from graphdep.training.scored import Scored
 from graphdep.training.splits import Splits
 
-logger = logging.getLogger("graphdep.training")
-
-
 def responses_name(split: str) -> str:
     """The file of a split's responses."""
     return f"responses-{split}.jsonl"
@@ -32,7 +30,8 @@ def score_responses(
 ) -> Scored:
     """Responds to a split and scores the responses against the references.
 
-    The floor is a split's references, shuffled; the references themselves are scored, too.
+    The floor of BLEU is that of the split's references, shuffled, or of a constant response of the most
+    frequent words, whichever is higher; the references themselves are scored, too.
 
     Args:
         task: The trained task.
@@ -47,20 +46,28 @@ def score_responses(
     if not chosen:
         return Scored()
     hypotheses = respond(task, dataset, chosen, config)
-    references = [comparable(dataset.response(i), config) for i in chosen]
+    references = responses_of(dataset, chosen, config)
     if folder is not None:
         _write(folder / responses_name(split), dataset, chosen, hypotheses, config)
-    floors = generation_floors(references, seed=0)
-    return Scored(
-        *(
-            {f"{split}_{name}": value for name, value in scores.items()}
-            for scores in (
-                generation_metrics(hypotheses, references),
-                floors["shuffled"],
-                floors["reference"],
-            )
-        )
-    )
+    length = round(sum(map(len, references)) / len(references))
+    constant = frequent_words(splits, length, config)
+    floors = generation_floors(references, seed=0, constant=constant)
+    # BLEU alone: the diversity of human responses is no floor.
+    no_skill = {
+        name: max(floors["shuffled"][name], floors["constant"][name])
+        for name in floors["shuffled"]
+        if "bleu" in name
+    }
+    scores = generation_metrics(hypotheses, references), no_skill, floors["reference"]
+    return Scored(*({f"{split}_{name}": value for name, value in part.items()} for part in scores))
+
+
+def frequent_words(splits: Splits, number: int, config: GenerationConfig) -> list[str]:
+    """The most frequent words of the training responses."""
+    train = splits["train"]
+    assert isinstance(train, DialogueDataset)
+    counts = Counter(w for words in responses_of(train, range(len(train)), config) for w in words)
+    return [word for word, _ in counts.most_common(number)]
 
 
 def respond(
@@ -79,9 +86,12 @@ def respond(
     return words
 
 
-def comparable(words: list[str], config: GenerationConfig) -> list[str]:
-    """The words of a reference as the model could have said them."""
-    return [word.lower() for word in words] if config.lower else words
+def responses_of(
+    dataset: DialogueDataset, chosen: Iterable[int], config: GenerationConfig
+) -> list[list[str]]:
+    """The words of the references of examples, in the case in which the model could have said them."""
+    words = (dataset.response(i) for i in chosen)
+    return [[word.lower() for word in response] if config.lower else response for response in words]
 
 
 def read_responses(path: Path) -> list[dict[str, Any]]:

@@ -77,8 +77,8 @@ def train(
         The result, which is also written to ``result.json``: plain values.
 
     Raises:
-        ValueError: If :obj:`resume` meets a run with other settings or data, or another process trains in the
-            folder.
+        ValueError: If :obj:`resume` meets a run with other settings or data, another process trains in the
+            folder, or the splits are not those of the settings.
         TrainingError: If the loss, or an output on the validation split, is not finite any more.
         OSError: If nothing can be written to the folder.
     """
@@ -95,6 +95,8 @@ def _train(
     title: str | None,
     console: Console | None,
 ) -> dict[str, Any]:
+    if splits.settings not in (None, config.data_settings()):
+        raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
     state, found, vectors = _new_state(config, splits)
     if resume and (finished := _finished(folder, state)) is not None:
         return finished
@@ -360,6 +362,8 @@ def quiet() -> Iterator[None]:
             # The corpora are in memory: workers would cost more than they save.
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")
             warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
+            # Batches by tokens hold every example (tested).
+            warnings.filterwarnings("ignore", message=".*custom batch sampler.*")
             warnings.filterwarnings("ignore", message=".*isinstance.treespec, LeafSpec.*")
             yield
     finally:

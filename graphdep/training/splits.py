@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,11 +52,14 @@ class Splits:
         datasets: Datasets by split.
         vocab: Their words.
         relations: Their relations.
+        settings: What :meth:`TrainConfig.data_settings` says of them; :obj:`None` where nobody knows.
+            (default: :obj:`None`)
     """
 
     datasets: dict[str, ParsedDataset]
     vocab: Vocab
     relations: RelationVocab
+    settings: Mapping[str, Any] | None = None
 
     def __getitem__(self, split: str) -> ParsedDataset:
         return self.datasets[split]
@@ -138,7 +141,7 @@ def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vo
         )
         vocab = vocab or dataset.vocab
     assert vocab is not None
-    return Splits(datasets, vocab, RelationVocab())
+    return Splits(datasets, vocab, RelationVocab(), config.data_settings())
 
 
 def example_sizes(dataset: ParsedDataset) -> Tensor:

@@ -162,6 +162,16 @@ class TrainConfig:
         """Arguments of a split of the task's dataset beside those that every corpus has."""
         return {}
 
+    def decoded(self) -> str:
+        """How responses are made, for people; empty where there are none."""
+        return ""
+
+    def data_settings(self) -> dict[str, Any]:
+        """All settings that the examples depend on: runs that share them share their data."""
+        names = ("task", "parser", "root", "raw_from", "limit_train", "min_freq")
+        own = {split: self.dataset_options(split) for split in ("train", "val", "test")}
+        return {**{name: getattr(self, name) for name in names}, **own}
+
     @classmethod
     def of_task(cls, task: str | None = None) -> type[TrainConfig]:
         """The class of a task's settings.

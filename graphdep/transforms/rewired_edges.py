@@ -18,8 +18,10 @@ class RewiredEdges(EdgeConstructor):
     of "Dependency Relation Attention".
 
     Of the R pairs of an example, round(p R) are taken out and as many pairs that are not in the set put in
-    (fewer where the scope has not that many). Self loops are neither counted, masked nor added. Which pairs
-    depends on the seed and on what the example holds, not on its place in a batch nor on the time.
+    (fewer where the scope has not that many). That is one reading: the paper says neither how many wrong
+    pairs are let through nor among which. Self loops, and pairs with a ROOT node, are neither counted, masked
+    nor added: that ROOT sees its utterance (Eq. 2, u = 0) is no result of a parse. Which pairs depends on the
+    seed and on what the example holds, not on its place in a batch nor on the time.
 
     Args:
         edges: The right edges.
@@ -44,22 +46,28 @@ class RewiredEdges(EdgeConstructor):
 
     def build(self, nodes: Nodes) -> EdgeSet:
         source, target = self.edges.build(nodes).materialize().edge_index
-        loop = source == target
-        loops, source, target = source[loop], source[~loop], target[~loop]
+        root = nodes.is_type(("ROOT",))
+        kept = (source == target) | root[source] | root[target]
+        always = source[kept], target[kept]
+        source, target = source[~kept], target[~kept]
         chance = example_hash(nodes, self.seed)
         example = nodes.example[target]
         size = example.bincount(minlength=chance.numel())
         errors = (self.p * size.double()).round().long()
         kept = _rank(nodes, chance, source, target, offsets(size)) >= errors[example]
         wrong_source, wrong_target = self._wrong(nodes, chance, source, target, errors)
-        source = torch.cat([loops, source[kept], wrong_source])
-        return EdgeSet(nodes, source, torch.cat([loops, target[kept], wrong_target]))
+        source = torch.cat([always[0], source[kept], wrong_source])
+        return EdgeSet(nodes, source, torch.cat([always[1], target[kept], wrong_target]))
 
     def _wrong(
         self, nodes: Nodes, chance: Tensor, source: Tensor, target: Tensor, errors: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Pairs that are not in the set: picked by their rank among all those, which are never listed."""
-        pairs = _PairNumbers(nodes, nodes.block if self.scope == "utterance" else nodes.example)
+        group = nodes.block if self.scope == "utterance" else nodes.example
+        # A ROOT node is a group of its own, so that no wrong pair has one.
+        alone = group.max() + 1 + nodes.index
+        group = torch.where(nodes.is_type(("ROOT",)), alone, group).unique(return_inverse=True)[1]
+        pairs = _PairNumbers(nodes, group)
         inside = pairs.group[source] == pairs.group[target]
         source, target = torch.cat([source[inside], nodes.index]), torch.cat([target[inside], nodes.index])
         taken = pairs.number(source, target).sort().values

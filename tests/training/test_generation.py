@@ -40,6 +40,14 @@ def test_every_model_trains_and_responds(model, dialogues, tmp_path):
     assert (tmp_path / "predictions.csv").read_text().count("\n") == 10
 
 
+def test_batches_by_tokens_bf16_and_clipping(dialogues, tmp_path):
+    settings = {**dialogues, "batch_tokens": 60, "precision": "bf16-mixed", "clip": 1.0}
+    by_examples = train(TrainConfig.of("transformer-dra", **dialogues), tmp_path / "examples")
+    by_tokens = train(TrainConfig.of("transformer-dra", **settings), tmp_path / "tokens")
+    assert by_tokens["metrics"].keys() == by_examples["metrics"].keys()
+    assert math.isfinite(by_tokens["metrics"]["test_perplexity"])
+
+
 def test_a_model_learns_what_follows(dialogues, tmp_path):
     # In these dialogues every turn follows from the one before it.
     settings = {**dialogues, "max_epochs": 30, "hidden_channels": 32, "dropout": 0.0, "lr": 0.01}

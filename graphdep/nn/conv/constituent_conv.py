@@ -14,7 +14,7 @@ class ConstituentConv(nn.Module):
     r"""Self-attention weighted by the probability that two nodes are in one constituent, from "Tree
     Transformer: Integrating Tree Structures into Self-Attention".
 
-    :meth:`links` gives the probability :math:`a_i` that the neighbours :math:`i` and :math:`i + 1` belong
+    :meth:`links` gives, from normalised states, the probability :math:`a_i` that the neighbours :math:`i` and :math:`i + 1` belong
     together. Each node shares one unit between its two neighbours, both ends have a say, and what was linked
     in a lower layer stays so:
 
@@ -67,12 +67,15 @@ class ConstituentConv(nn.Module):
         self.lin_value = nn.Linear(in_channels, heads * out_channels)
         self.lin_link_query = nn.Linear(in_channels, in_channels)
         self.lin_link_key = nn.Linear(in_channels, in_channels)
+        self.norm_link = nn.LayerNorm(in_channels)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        for lin in self.children():
-            nn.init.xavier_uniform_(lin.weight)  # type: ignore[arg-type]
-            nn.init.zeros_(lin.bias)  # type: ignore[arg-type]
+        for module in self.children():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        self.norm_link.reset_parameters()
 
     def links(self, x: Tensor, ptr: Tensor, below: Tensor | None = None) -> Tensor:
         """How surely each node and the next one belong together.
@@ -82,6 +85,7 @@ class ConstituentConv(nn.Module):
             ptr: Example boundaries.
             below: What this gave in the layer below. (default: there is none)
         """
+        x = self.norm_link(x)
         query, key = self.lin_link_query(x), self.lin_link_key(x)
         scale = self.in_channels / 2
         right = F.pad((query[:-1] * key[1:]).sum(-1), (0, 1)) / scale

@@ -114,7 +114,7 @@ class TransformerDecoder(ResponseDecoder):
 
     def select(self, state: _State, example: Tensor, beam: Tensor) -> _State:
         context, real = state.context, state.real
-        if example.numel() < real.size(0):
+        if not torch.equal(example, torch.arange(real.size(0), device=example.device)):
             real = real[example]
             longest = int(real.sum(dim=-1).max())
             real = real[..., :longest]
