@@ -63,16 +63,13 @@ class Row:
 
     def against(self, reference: Row, metric: Metric) -> dict[str, Any] | None:
         """Whether the difference to another row may be chance, by the seeds that both have; :obj:`None`
-        where there are none, or their targets differ: words and subwords.
+        where there are none.
         """
         seeds = {result["seed"] for result in self.results} & {r["seed"] for r in reference.results}
         if not seeds or self is reference:
             return None
         target, mine = self._predictions(seeds)
-        other, theirs = reference._predictions(seeds)
-        if not np.array_equal(target, other):
-            return None
-        found = compare(metric, target, mine, theirs, samples=SAMPLES)
+        found = compare(metric, target, mine, reference._predictions(seeds)[1], samples=SAMPLES)
         return {"row": reference.model, **dataclasses.asdict(found), "interval": list(found.interval)}
 
     def _predictions(self, seeds: Container[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +146,7 @@ def ablate(
             except Exception as error:  # whatever one run dies of must not lose the others
                 rows[model].errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
+    base = rows[reference]
     finished = [result for row in rows.values() for result in row.results]
     changed = {key: value for key, value in (settings or {}).items() if key in own.defining}
     splits = data[models[0]]
@@ -162,7 +160,9 @@ def ablate(
         "title": spec.title,
         "command": command,
         "rows": [
-            row.summary(changed) | {"against": row.against(rows[reference], spec.metrics[0])}
+            row.summary(changed)
+            # With other words a perplexity is another number.
+            | {"against": row.against(base, spec.metrics[0]) if data[row.model] is data[reference] else None}
             for row in rows.values()
         ],
         "floor": finished[0]["floor"] if finished else {},

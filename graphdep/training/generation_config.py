@@ -147,9 +147,9 @@ class GenerationConfig(TrainConfig, kind="generation"):
     def decoded(self) -> str:
         number = "all" if self.limit_generate is None else f"{self.limit_generate} evenly spread"
         return (
-            f"to {number} examples of a split (Dist falls as they become more); {self.decoding()}; references "
-            f"are cut after {self.max_words} words and keep their rare words; responses of one dialogue are "
-            "not independent, which p over examples takes them for"
+            f"to {number} examples of a split (Dist falls as they become more); {self.decoding()}; "
+            f"references are cut after {self.max_words} words and keep their rare words; responses of one "
+            "dialogue are not independent, which p over examples takes them for"
         )
 
     def decoding(self) -> DecodeConfig:

@@ -13,7 +13,7 @@ def _dra(summary: str, tree: str | None = None, **overrides: object) -> ModelPre
     return ModelPreset(summary, "dra", tree, {"position_embedding": False, **overrides})
 
 
-def _dialogbert(summary: str, edges: str = "transformer-utterance", **overrides: object) -> ModelPreset:
+def _dialogbert(summary: str, *, edges: str = "transformer-utterance", **overrides: object) -> ModelPreset:
     return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **overrides})
 
 
@@ -28,11 +28,13 @@ def _recurrent(summary: str, encoder: str) -> ModelPreset:
 GENERATION_MODELS: dict[str, ModelPreset] = {
     # Table 1
     "transformer": _transformer("no syntax: every word of the context sees every other"),
-    "transformer-dra": _dra("Transformer+DRA: a word sees its dependents and itself, no positions of words or turns"),
+    "transformer-dra": _dra(
+        "Transformer+DRA: a word sees its dependents and itself, no positions of words or turns"
+    ),
     "dialogbert": _dialogbert("DialogBERT: words within an utterance, then utterances; three layers each"),
     "dialogbert-dra": _dialogbert(
         "DialogBERT+DRA: its words see their dependents and have no positions; its turns have theirs",
-        "dra",
+        edges="dra",
         position_embedding=False,
     ),
     "recosa": _recurrent("ReCoSa: recurrent utterances, self-attention between them", "recosa"),
@@ -56,7 +58,7 @@ GENERATION_MODELS: dict[str, ModelPreset] = {
     "dialogbert-small": _dialogbert("DialogBERT with two layers over words, one over utterances", **_SMALL),
     "dialogbert-dra-small": _dialogbert(
         "DialogBERT+DRA with two layers over words, one over utterances",
-        "dra",
+        edges="dra",
         position_embedding=False,
         **_SMALL,
     ),
@@ -74,7 +76,7 @@ GENERATION_MODELS: dict[str, ModelPreset] = {
     "transformer-dra-pe": _dra("Transformer+DRA with positions", position_embedding=True),
     "transformer-dra-bpe": _dra("Transformer+DRA on subwords; perplexities are per piece", pieces=8000),
     "dialogbert-bpe": _dialogbert("DialogBERT on subwords; perplexities are per piece", pieces=8000),
-    "dialogbert-dra-pe": _dialogbert("DialogBERT+DRA with positions", "dra"),
+    "dialogbert-dra-pe": _dialogbert("DialogBERT+DRA with positions", edges="dra"),
     # DialogBERT's objectives
     "dialogbert-nug": _dialogbert("DialogBERT trained on the response alone", mur=False, duor=False),
 }

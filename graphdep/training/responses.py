@@ -20,6 +20,7 @@ from graphdep.training.generation_config import GenerationConfig
 from graphdep.training.scored import Scored
 from graphdep.training.splits import Splits
 
+
 def responses_name(split: str) -> str:
     """The file of a split's responses."""
     return f"responses-{split}.jsonl"

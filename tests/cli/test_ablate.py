@@ -77,7 +77,7 @@ def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, pub
     summary = json.loads(done.stdout)
     assert summary["paper"] is None
     assert summary["rows"][0]["label"] == "dt-lr edges=dra"
-    monkeypatch.setattr(ablation, "PUBLISHED_WITH", {"hidden_channels"})
+    monkeypatch.setattr(SentenceConfig, "published_with", ("hidden_channels",))
     summary = json.loads(run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--json").stdout)
     assert summary["paper"] is None
     monkeypatch.undo()

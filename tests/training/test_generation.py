@@ -9,6 +9,7 @@ import torch
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
 from graphdep.training.generation_presets import GENERATION_MODELS
+from graphdep.training.report import write_report
 from graphdep.training.responses import spread_over
 from graphdep.training.run import RESULT
 from graphdep.training.token_batches import TokenBatchSampler
@@ -165,6 +166,7 @@ def test_wrong_settings_name_key_and_value():
         ({"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
         ({"model": "dt"}, "no model 'dt'; choose one of transformer, transformer-dra"),
         ({"clip": 0.0}, "'clip' must be above 0"),
+        ({"model": "hred", "tree": "chain"}, "encoder 'hred' reads no tree"),
     ]:
         with pytest.raises(ValueError, match=message):
             TrainConfig.of(**{"task": "dailydialog", **setting})
@@ -176,6 +178,39 @@ def test_defaults_are_the_paper_s():
     assert (config.batch_size, config.optimizer, config.weight_decay) == (40, "adamw", 0.01)
     assert (config.lr, config.warmup_steps, config.min_freq) == (5e-4, 3000, 3)
     assert (config.max_turns, config.max_words, config.position_embedding) == (4, 50, False)
+
+
+def test_rows_of_words_and_subwords_have_data_of_their_own(dialogues, tmp_path):
+    pytest.importorskip("tokenizers")
+    from graphdep.training.ablation import ablate
+
+    settings = {**dialogues, "max_epochs": 1}
+    del settings["task"]
+    models = "transformer", "transformer-dra", "transformer-bpe"
+    summary = ablate("dailydialog", models, [0], tmp_path, settings=settings)
+    rows = {row["model"]: row for row in summary["rows"]}
+    assert not any(row["failed"] for row in rows.values())
+    words, pieces = (rows[name]["parameters"] for name in ("transformer", "transformer-bpe"))
+    assert pieces > words + 200 * 8  # bytes are pieces
+    assert rows["transformer-dra"]["against"]["row"] == "transformer"
+    assert rows["transformer-bpe"]["against"] is None  # other tokens
+    table = (write_report(summary, tmp_path) and (tmp_path / "table.md")).read_text()
+    assert "(references)" in table
+    assert "- responses: to all examples of a split" in table
+
+
+def test_splits_of_other_settings_are_refused(dialogues, tmp_path):
+    config = TrainConfig.of("transformer", **dialogues)
+    with pytest.raises(ValueError, match="'splits' were made with other settings"):
+        train(config, tmp_path, splits=load_splits(config.replace(max_turns=1)))
+
+
+def test_a_constant_response_is_a_floor_of_bleu(dialogues, tmp_path):
+    result = train(TrainConfig.of("hred", **{**dialogues, "max_epochs": 1}), tmp_path)
+    floors = [name for name in result["floor"] if "bleu" in name]
+    assert len(floors) == 6
+    assert not [name for name in result["floor"] if "dist" in name]
+    assert all(result["reference"][name] >= result["floor"][name] for name in floors)
 
 
 def test_spread_over():
