@@ -2,7 +2,8 @@
 
     python examples/attention_maps.py --checkpoint transformer.ckpt --checkpoint dra.ckpt --output maps.png
 
-The edges of DRA are drawn first, as in the paper's Figure 2. Without --text it is the paper's sentence.
+DRA's mask is drawn first, as in the paper's Figure 2, but as equal weights, so that its rows sum to 1 as the
+models' do. Without --text it is the paper's sentence.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import torch
 from graphdep import to_data
 from graphdep.datasets.joining import join_sentences
 from graphdep.io import atomic_path
+from graphdep.nn.conv import AttentionConv
 from graphdep.parsing import resolve_parser
 from graphdep.training import load_task
 from graphdep.transforms import resolve
@@ -35,13 +37,17 @@ def matrix(pairs: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 
 
 mask = resolve("dra")(to_data([tree])).edge_index
-maps = {"DRA's mask": matrix(mask, torch.full((mask.size(1),), 1.0))}
+maps = {"DRA's mask, as equal weights": matrix(mask, 1 / mask[1].bincount()[mask[1]])}
 for checkpoint in args.checkpoint:
     task, state = load_task(checkpoint)
     if state.config.pieces is not None:
         raise SystemExit(f"{checkpoint}: a map of subwords has no words to name")
+    # HRED, HRAN and ReCoSa read words by recurrent networks.
+    encoder = getattr(task.model.encoder, "encoder", None)
+    if encoder is None or not any(isinstance(module, AttentionConv) for module in encoder.modules()):
+        raise SystemExit(f"{checkpoint}: {state.config.model} has no attention between words to draw")
     data = to_data([tree], vocab=state.vocab, relations=state.relations, positions="example")
-    pairs, alpha = attention_weights(task.model.encoder.encoder, task.edges(data))[-1]
+    pairs, alpha = attention_weights(encoder, task.edges(data))[-1]
     maps[f"{state.config.model}, last layer, mean of {alpha.size(1)} heads"] = matrix(
         pairs, alpha.mean(dim=1)
     )

@@ -2,8 +2,9 @@
 
     python examples/running_time.py --checkpoint transformer.ckpt --checkpoint dra.ckpt --output times.json
 
-Pre. is splitting the context into words, and parsing it where the model reads the tree; Gen. is the response.
-One dialogue at a time, means over dialogues; the models take turns at each. The bundled parser is timed.
+Pre. is splitting the context into words, parsing it where the model reads the tree, and building the edges;
+Gen. is the response, which takes longer the more tokens it has: their mean stands beside it. One dialogue at
+a time, means over dialogues; the models take turns at each. The bundled parser is timed.
 """
 
 import argparse
@@ -34,7 +35,7 @@ def main() -> None:
     parser.parse(["One text, so that the models are loaded."])
     systems = [System(checkpoint, parser, args) for checkpoint in args.checkpoint]
     for system in systems:
-        system.generate(0)  # the first call allocates
+        system.respond(system.inputs(0))  # the first call allocates
     for number in range(args.limit):
         for system in systems:
             system.time(number)
@@ -49,9 +50,10 @@ def main() -> None:
         "dialogues": args.limit,
         "rows": [system.row() for system in systems],
     }
-    print("| model | Pre. | Gen. | Total |\n|---|---|---|---|")
+    print("| model | Pre. | Gen. | Total | tokens of a response |\n|---|---|---|---|---|")
     for row in result["rows"]:
-        print(f"| {row['model']} | {row['pre']:.3f} s | {row['gen']:.3f} s | {row['total']:.3f} s |")
+        times = " | ".join(f"{row[name]:.3f} s" for name in ("pre", "gen", "total"))
+        print(f"| {row['model']} | {times} | {row['tokens']:.1f} |")
     if args.output:
         with atomic_path(args.output) as path:
             path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -69,26 +71,39 @@ class System:
         self.dataset = load_splits(data, ("test",), state.vocab)["test"]
         self.chosen = spread_over(len(self.dataset), args.limit)
         reads_tree = self.config.edges not in WITHOUT_TREE or self.config.tree is not None
-        self.prepare: Callable = parser.parse if reads_tree else parser.tokenize
+        self.parse: Callable = parser.parse if reads_tree else parser.tokenize
         self.seconds: dict[str, list[float]] = {"pre": [], "gen": []}
+        self.tokens: list[int] = []
 
-    def generate(self, number: int) -> None:
+    def inputs(self, number: int) -> Batch:
         data = Batch.from_data_list([self.dataset[self.chosen[number]]], follow_batch=["target_ids"])
-        self.task.model.generate(self.task.edges(data.to(self.device)), self.config.decoding())
+        return self.task.edges(data.to(self.device))
+
+    def respond(self, data: Batch) -> int:
+        """The number of tokens of the response, the end symbol aside."""
+        ((best, *_),) = self.task.model.generate(data, self.config.decoding())
+        return len(best.ids)
 
     def time(self, number: int) -> None:
         texts = self.dataset.raw_context(self.chosen[number])
-        for name, call in (("pre", lambda: self.prepare(texts)), ("gen", lambda: self.generate(number))):
-            start = time.perf_counter()
-            call()
-            if self.device == "cuda":
-                torch.cuda.synchronize()
-            self.seconds[name].append(time.perf_counter() - start)
+        start = self.now()
+        self.parse(texts)
+        data = self.inputs(number)
+        middle = self.now()
+        self.tokens.append(self.respond(data))
+        self.seconds["pre"].append(middle - start)
+        self.seconds["gen"].append(self.now() - middle)
+
+    def now(self) -> float:
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
 
     def row(self) -> dict:
         means = {name: statistics.fmean(seconds) for name, seconds in self.seconds.items()}
         medians = {f"{name}_median": statistics.median(seconds) for name, seconds in self.seconds.items()}
-        return {"model": self.config.model, **means, "total": sum(means.values()), **medians}
+        times = {**means, "total": sum(means.values()), **medians}
+        return {"model": self.config.model, **times, "tokens": statistics.fmean(self.tokens)}
 
 
 def arguments() -> argparse.Namespace:

@@ -9,10 +9,29 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
+from graphdep.data import NodeType, to_data
+from graphdep.piece_vocab import PieceVocab
+from graphdep.sentence import Sentence
+from graphdep.vocab import ROOT_ID, RelationVocab, Vocab
 
 # What a piece has of its word.
 _INHERITED = ("node_type", "deprel", "depth", "utterance", "word", "segment")
+
+
+def utterance_data(tree: Sentence, vocab: Vocab, relations: RelationVocab, *, root: bool = True) -> Data:
+    """One utterance alone: :func:`graphdep.to_data`, with a node for each piece of a word if the vocabulary
+    has pieces.
+
+    Args:
+        tree: The words and their tree.
+        vocab: Ids of words or of pieces.
+        relations: Ids of relations.
+        root: Put a ROOT node before the words. (default: :obj:`True`)
+    """
+    if not isinstance(vocab, PieceVocab):
+        return to_data([tree], vocab=vocab, relations=relations, root=root)
+    words = [vocab.encode(word) for word in tree.form]
+    return expand_pieces(to_data([tree], relations=relations, root=root), [*([[ROOT_ID]] * root), *words])
 
 
 def expand_pieces(data: Data, pieces: Sequence[Sequence[int]]) -> Data:
@@ -36,15 +55,15 @@ def expand_pieces(data: Data, pieces: Sequence[Sequence[int]]) -> Data:
     """
     counts = _check(data, pieces)
     first = counts.cumsum(0) - counts
-    node = torch.arange(counts.numel()).repeat_interleave(counts)
+    node = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts)
     out = copy.copy(data)
     for key in _INHERITED:
         out[key] = data[key][node]
-    out.input_ids = torch.tensor([piece for ids in pieces for piece in ids])
+    out.input_ids = torch.tensor([piece for ids in pieces for piece in ids], device=counts.device)
     out.governor_index = first[data.governor_index][node]
     out.arc_index = first[data.arc_index]
     out.position = _positions(data.position, first)[node]
-    out.position += torch.arange(node.numel()) - first[node]
+    out.position += torch.arange(node.numel(), device=counts.device) - first[node]
     out.num_nodes = node.numel()
     return out
 
@@ -68,4 +87,4 @@ def _check(data: Data, pieces: Sequence[Sequence[int]]) -> Tensor:
             raise ValueError(
                 f"'pieces[{node}]' has {len(ids)} pieces for a node of type {NodeType(kind).name}"
             )
-    return torch.tensor([len(ids) for ids in pieces])
+    return torch.tensor([len(ids) for ids in pieces], device=data.node_type.device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -77,6 +78,35 @@ def to_data(
     if positions == "example":
         table.columns["position"] = list(range(table.num_nodes))
     return table.data(y)
+
+
+def join_utterances(utterances: Sequence[Data]) -> Data:
+    """Examples of one utterance each as one example, as :func:`to_data` makes it of all the sentences with
+    ``positions="example"``.
+
+    An utterance that is in several examples is thus made once. Only the node table is joined: other keys,
+    such as ``y`` or edges, are left out.
+
+    Args:
+        utterances: Node tables with the same keys.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if not utterances:
+        raise ValueError("'utterances' is empty: an example has at least one utterance")
+    sizes = [data.node_type.numel() for data in utterances]
+    starts = [0, *accumulate(sizes)]
+    keys = [key for key in (*_NodeTable.KEYS, "input_ids", "arc_index", "arc_type") if key in utterances[0]]
+    columns = {key: [data[key] for data in utterances] for key in keys}
+    for key in ("governor_index", "arc_index"):
+        columns[key] = [column + start for column, start in zip(columns[key], starts)]
+    joined = Data(num_nodes=starts[-1], **{key: torch.cat(parts, dim=-1) for key, parts in columns.items()})
+    device = joined.node_type.device
+    number = torch.arange(len(sizes), device=device)
+    joined.utterance = number.repeat_interleave(torch.tensor(sizes, device=device))
+    joined.position = torch.arange(starts[-1], device=device)
+    return joined
 
 
 class _NodeTable:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from nltk.tokenize.treebank import TreebankWordDetokenizer
+from graphdep.vocab import SPECIALS
 
-from graphdep.vocab import _SPECIALS
-
-_TREEBANK = TreebankWordDetokenizer()
 # Parts that belong to the word before, however the apostrophe was cut off.
 _CONTRACTION = re.compile(r"(?<=\w) ?(['’]) ?(s|m|d|ll|re|ve|t)\b(?! ['’])", re.IGNORECASE)
 _NEGATION = re.compile(r"(?<=\w) (n['’]t)\b", re.IGNORECASE)
@@ -31,10 +28,12 @@ def detokenize(words: Iterable[str], *, truecase: bool = True) -> str:
         truecase: If no word has a capital letter, write *I* and the first letter of each sentence as one.
             (default: :obj:`True`)
     """
+    from nltk.tokenize.treebank import TreebankWordDetokenizer  # here, since NLTK takes a second to import
+
     words = [_BRACKETS.get(word, word) for word in words]
-    if truecase and all(word == word.lower() for word in words if word not in _SPECIALS):
+    if truecase and all(word == word.lower() for word in words if word not in SPECIALS):
         words = _truecased(words)
-    text = _TREEBANK.detokenize(_turned_quotes(words))
+    text = TreebankWordDetokenizer().detokenize(_turned_quotes(words))
     text = _CONTRACTION.sub(r"\1\2", _NEGATION.sub(r"\1", text))
     return _AFTER.sub(r"\1", _BEFORE.sub(r"\1", text))
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from graphdep.vocab import _SPECIALS, Vocab, _load_json
+from graphdep.vocab import SPECIALS, Vocab, load_vocab_file
 
 # A byte has 256 values, each of which is a piece.
 _BYTES = 256
@@ -54,7 +54,7 @@ class PieceVocab(Vocab):
         Raises:
             ValueError: If :obj:`size` or :obj:`min_freq` is too small, or the package is missing.
         """
-        smallest = len(_SPECIALS) + _BYTES
+        smallest = len(SPECIALS) + _BYTES
         if size < smallest:
             raise ValueError(f"'size' must be at least {smallest}, special symbols and bytes (got {size})")
         if min_freq < 1:
@@ -65,7 +65,7 @@ class PieceVocab(Vocab):
         tokenizer.pre_tokenizer = by_bytes
         tokenizer.decoder = tokenizers.decoders.ByteLevel()
         trainer = tokenizers.trainers.BpeTrainer(
-            vocab_size=size - len(_SPECIALS),
+            vocab_size=size - len(SPECIALS),
             min_frequency=min_freq,
             initial_alphabet=sorted(by_bytes.alphabet()),
             show_progress=False,
@@ -75,7 +75,7 @@ class PieceVocab(Vocab):
         return cls(tokenizer.to_str(), lower=lower)
 
     def __getitem__(self, word: str) -> int:
-        if word not in _SPECIALS:
+        if word not in SPECIALS:
             raise ValueError(f"{word!r} is no special symbol and may have several pieces: call encode()")
         return self._ids[word]
 
@@ -95,7 +95,7 @@ class PieceVocab(Vocab):
             raise ValueError("'word' is empty: it has no pieces")
         if word not in self._encoded:
             text = word.lower() if self.lower else word
-            self._encoded[word] = [len(_SPECIALS) + piece for piece in self._bpe.encode(text).ids]
+            self._encoded[word] = [len(SPECIALS) + piece for piece in self._bpe.encode(text).ids]
         return self._encoded[word]
 
     def words_of(self, ids: Iterable[int]) -> list[str]:
@@ -104,7 +104,7 @@ class PieceVocab(Vocab):
 
     def decode(self, ids: Iterable[int]) -> str:
         """The words of pieces, with a space between them; special symbols are left out."""
-        pieces = [piece - len(_SPECIALS) for piece in ids if piece >= len(_SPECIALS)]
+        pieces = [piece - len(SPECIALS) for piece in ids if piece >= len(SPECIALS)]
         return self._bpe.decode(pieces).removeprefix(" ")
 
     def state_dict(self) -> dict:
@@ -117,7 +117,7 @@ class PieceVocab(Vocab):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PieceVocab:
-        return _load_json(path, {"bpe": str, "lower": bool}, cls.from_state_dict)
+        return load_vocab_file(path, {"bpe": str, "lower": bool}, cls.from_state_dict)
 
 
 def vocab_from_state(state: dict) -> Vocab:

@@ -14,16 +14,17 @@ from rich.console import Console
 from rich.progress import track
 from torch_geometric.data import Batch, Data
 
-from graphdep.datasets.dialogue_dataset import Table, join_tables, turn_table
-from graphdep.datasets.joining import join_sentences
+from graphdep.alignment import utterance_data
+from graphdep.data import join_utterances
+from graphdep.datasets.joining import parse_joined
 from graphdep.decoding import DecodeConfig, Hypothesis
 from graphdep.detokenize import detokenize
+from graphdep.io.text import has_half_character
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
-from graphdep.sentence import Sentence
 from graphdep.sentence_encoder import parser_to_use
 from graphdep.training.checkpoint import RunState, load_task
-from graphdep.training.generation_config import GenerationConfig
+from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.truncation import truncate
 
 _PROGRESS_FROM = 64
@@ -119,20 +120,13 @@ class Responder:
         return found
 
     def _examples(self, contexts: list[list[str]]) -> list[Data]:
-        tables = self._tables([turn for context in contexts for turn in context])
-        return [join_tables([tables[turn] for turn in context]) for context in contexts]
-
-    def _tables(self, turns: list[str]) -> Mapping[str, Table]:
-        """The node table of each different text."""
-        texts = list(dict.fromkeys(turns))
-        before = self.parser.failures
-        parses = self.parser.parse(texts)
-        self.parser_failures = self.parser.failures - before + sum(not parse for parse in parses)
-        tables = {}
-        for text, parse in zip(texts, parses):
-            tree = join_sentences(parse) if parse else Sentence.chain(text.split())
-            tables[text] = turn_table(truncate(tree, self.config.max_words), self.vocab, self.relations)
-        return tables
+        texts = list(dict.fromkeys(turn for context in contexts for turn in context))
+        trees, self.parser_failures = parse_joined(self.parser, texts)
+        utterances = {
+            text: utterance_data(truncate(tree, self.config.max_words), self.vocab, self.relations)
+            for text, tree in zip(texts, trees)
+        }
+        return [join_utterances([utterances[turn] for turn in context]) for context in contexts]
 
     def _text(self, ids: Sequence[int]) -> str:
         return detokenize(self.vocab.words_of(ids), truecase=self.config.lower)
@@ -144,8 +138,8 @@ class Responder:
         return iter(track(batches, "responding", console=Console(stderr=True), disable=not shown))
 
 
-def _dialogue_config(checkpoint: str, state: RunState) -> GenerationConfig:
-    if not isinstance(state.config, GenerationConfig):
+def _dialogue_config(checkpoint: str, state: RunState) -> DialogueConfig:
+    if not isinstance(state.config, DialogueConfig):
         raise ValueError(
             f"{checkpoint}: trained on the task {state.config.task!r}, which gives no responses "
             "but sentence vectors: see graphdep.SentenceEncoder and `graphdep embed`"
@@ -153,7 +147,7 @@ def _dialogue_config(checkpoint: str, state: RunState) -> GenerationConfig:
     return state.config
 
 
-def _decode_config(config: GenerationConfig, given: Mapping[str, Any]) -> DecodeConfig:
+def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeConfig:
     """How the run decodes, with other settings in place of some."""
     known = [field.name for field in dataclasses.fields(DecodeConfig)]
     for name in given:
@@ -181,7 +175,7 @@ def _check_contexts(contexts: Any) -> None:
                 raise TypeError(f"'contexts[{i}][{j}]' must be a string (got {_shown(turn)})")
             if not turn.strip():
                 raise ValueError(f"'contexts[{i}][{j}]' is blank: a turn has at least one word")
-            if any("\ud800" <= character <= "\udfff" for character in turn):
+            if has_half_character(turn):
                 raise ValueError(f"'contexts[{i}][{j}]' has half a character (got {_shown(turn)})")
 
 

@@ -17,7 +17,8 @@ from graphdep.io.atomic import atomic_path
 T = TypeVar("T")
 
 UNK, ROOT, CLS, SEP, EOU = "[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"
-_SPECIALS = (UNK, ROOT, CLS, SEP, EOU)
+SPECIALS = (UNK, ROOT, CLS, SEP, EOU)
+UNK_ID, ROOT_ID, CLS_ID, SEP_ID, EOU_ID = range(len(SPECIALS))
 
 
 class Vocab:
@@ -32,7 +33,7 @@ class Vocab:
     """
 
     def __init__(self, words: Iterable[str] = (), *, lower: bool = False) -> None:
-        self.words = [*_SPECIALS, *words]
+        self.words = [*SPECIALS, *words]
         self.lower = lower
         self._ids = {word: i for i, word in enumerate(self.words)}
         if len(self._ids) != len(self.words):
@@ -48,14 +49,14 @@ class Vocab:
         if min_freq < 1:
             raise ValueError(f"'min_freq' must be at least 1 (got {min_freq})")
         counts = Counter(word.lower() if lower else word for words in sentences for word in words)
-        kept = [w for w, n in counts.items() if n >= min_freq and w not in _SPECIALS]
+        kept = [w for w, n in counts.items() if n >= min_freq and w not in SPECIALS]
         return cls(sorted(kept, key=lambda w: (-counts[w], w)), lower=lower)
 
     def __len__(self) -> int:
         return len(self.words)
 
     def __getitem__(self, word: str) -> int:
-        return self._ids.get(word, self._ids.get(word.lower(), 0) if self.lower else 0)
+        return self._ids.get(word, self._ids.get(word.lower(), UNK_ID) if self.lower else UNK_ID)
 
     def words_of(self, ids: Iterable[int]) -> list[str]:
         """The words of ids."""
@@ -74,7 +75,7 @@ class Vocab:
 
     def state_dict(self) -> dict:
         """Plain values, for JSON and for checkpoints."""
-        return {"words": self.words[len(_SPECIALS) :], "lower": self.lower}
+        return {"words": self.words[len(SPECIALS) :], "lower": self.lower}
 
     @classmethod
     def from_state_dict(cls, state: dict) -> Vocab:
@@ -85,7 +86,7 @@ class Vocab:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocab:
-        return _load_json(path, {"words": list, "lower": bool}, cls.from_state_dict)
+        return load_vocab_file(path, {"words": list, "lower": bool}, cls.from_state_dict)
 
 
 # Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
@@ -262,7 +263,7 @@ class RelationVocab:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
-        return _load_json(path, {"fixed": int, "learned": list}, cls.from_state_dict)
+        return load_vocab_file(path, {"fixed": int, "learned": list}, cls.from_state_dict)
 
 
 def _swap_pairs(start: int, end: int) -> Tensor:
@@ -274,7 +275,18 @@ def _save_json(state: dict, path: str | os.PathLike[str]) -> None:
         temporary.write_text(json.dumps(state, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _load_json(path: str | os.PathLike[str], keys: dict[str, type], make: Callable[[dict], T]) -> T:
+def load_vocab_file(path: str | os.PathLike[str], keys: dict[str, type], make: Callable[[dict], T]) -> T:
+    """What ``make`` gives for the JSON object in a file.
+
+    Args:
+        path: The file.
+        keys: The keys that the object must have, with the types of their values; a list is one of strings.
+        make: Takes the object; raises :class:`ValueError` where that is no vocabulary.
+
+    Raises:
+        ValueError: If the file has no such object; names the file.
+        OSError: If it cannot be read.
+    """
     try:
         state = json.loads(Path(path).read_text(encoding="utf-8"))
         for key, kind in keys.items():

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
-from graphdep import Sentence, to_data
-from graphdep.alignment import expand_pieces
+from graphdep import RelationVocab, Sentence, Vocab, to_data
+from graphdep.alignment import expand_pieces, utterance_data
 from graphdep.data import NodeType
+from graphdep.piece_vocab import PieceVocab
+from graphdep.testing.law import assert_same_data
 from graphdep.testing.random_trees import random_sentence
 from graphdep.testing.strategies import sentences
 from graphdep.transforms import resolve
@@ -68,6 +70,29 @@ def test_expand_pieces_of_single_pieces_changes_nothing_else():
     assert "input_ids" not in data
     for key in data.keys():  # noqa: SIM118
         assert torch.equal(torch.as_tensor(out[key]), torch.as_tensor(data[key])), key
+
+
+def test_expand_pieces_makes_tensors_where_the_data_is():
+    data = to_data([Sentence.chain(["a", "b"])])
+    expected = expand_pieces(data, [[1], [2, 3], [4]])
+    with torch.device("meta"):  # where tensors are made that are not told otherwise
+        out = expand_pieces(data, [[1], [2, 3], [4]])
+    for key, value in expected.to_dict().items():
+        assert torch.equal(torch.as_tensor(out[key], device="cpu"), torch.as_tensor(value)), key
+
+
+@pytest.mark.parametrize("root", [True, False])
+def test_utterance_data_of_words_and_of_pieces(root):
+    pytest.importorskip("tokenizers")
+    tree, relations = Sentence(["low", "ab"], [2, 0], ["amod", "root"]), RelationVocab()
+    vocab, pieces = Vocab(["low"]), PieceVocab.train([["low"]], 300)
+    assert_same_data(
+        utterance_data(tree, vocab, relations, root=root), to_data([tree], vocab=vocab, root=root)
+    )
+    out = utterance_data(tree, pieces, relations, root=root)
+    ids = [pieces.encode("low"), pieces.encode("ab")]
+    assert len(ids[1]) > 1
+    assert_same_data(out, expand_pieces(to_data([tree], root=root), [[1], *ids] if root else ids))
 
 
 def test_expand_pieces_errors():

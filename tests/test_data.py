@@ -8,6 +8,8 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
+from graphdep.data import join_utterances
+from graphdep.testing.law import assert_same_data
 
 KEYS = ["node_type", "governor_index", "deprel", "depth", "utterance", "word", "position", "segment"]
 
@@ -212,3 +214,19 @@ def test_one_word(root):
     assert data.num_nodes == 1 + root
     assert data.arc_index.tolist() == ([[0], [1]] if root else [[], []])
     assert data.arc_index.dtype == torch.long
+
+
+@given(st.data(), st.booleans(), st.booleans(), st.sampled_from(["basic", "enhanced"]))
+def test_joined_utterances_are_one_example(sentences, data, root, with_vocab, arcs):
+    example = data.draw(st.lists(sentences(multiroot=True), min_size=1, max_size=3))
+    vocab = Vocab.build([s.form for s in example]) if with_vocab else None
+    options = {"vocab": vocab, "root": root, "arcs": arcs}
+    alone = [to_data([sentence], **options) for sentence in example]
+    expected = to_data(example, positions="example", **options)
+    for _ in range(2):  # what is joined stays as it is
+        assert_same_data(join_utterances(alone), expected)
+
+
+def test_joining_no_utterance():
+    with pytest.raises(ValueError, match="'utterances' is empty"):
+        join_utterances([])

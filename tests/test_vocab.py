@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Vocab
+from graphdep.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
 
 SPECIALS = ["[UNK]", "[ROOT]", "[CLS]", "[SEP]", "[EOU]"]
 LEARNED = ["prep_in", "nmod:weird"]
@@ -18,6 +19,7 @@ LEARNED = ["prep_in", "nmod:weird"]
 def test_vocab_ids_are_fixed():
     vocab = Vocab(["b", "a"])
     assert [vocab[word] for word in [*SPECIALS, "b", "a"]] == list(range(7))
+    assert [vocab[word] for word in SPECIALS] == [UNK_ID, ROOT_ID, CLS_ID, SEP_ID, EOU_ID]
     assert len(vocab) == 7
     assert vocab["never seen"] == 0
     assert "a" in vocab

@@ -14,7 +14,7 @@ from graphdep.cli.output import print_json, say_loading
 
 DEFAULT_MODELS = {
     "sentence": "transformer,dt-lr,dt-rg,dt",
-    "generation": "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra",
+    "dialogue": "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra",
 }
 
 

@@ -29,7 +29,7 @@ class DailyDialog(DialogueDataset):
     The files of acts and emotions are not needed. Where they are there, a dialogue with another number of
     labels than turns is a warning; it is loaded, for the labels are not used.
 
-    Test and val share many dialogues with train: see :attr:`overlap` and the option of that name in
+    Test and val share many dialogues with train: see :attr:`train_overlap` and the option of that name in
     :class:`DialogueDataset`, which says what an example holds.
 
     Args:

@@ -7,7 +7,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -15,22 +15,20 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.alignment import expand_pieces
-from graphdep.data import to_data
-from graphdep.datasets.joining import join_sentences
+from graphdep.alignment import utterance_data
+from graphdep.data import join_utterances
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
 from graphdep.piece_vocab import PieceVocab
 from graphdep.sentence import Sentence
 from graphdep.truncation import truncate
-from graphdep.vocab import EOU, ROOT, RelationVocab, Vocab
+from graphdep.vocab import EOU_ID, UNK_ID, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
 
 # Between the words of a turn where they are stored; raw files have no such character.
 _BETWEEN = "\x1f"
-Table = dict[str, Tensor]
 
 
 class Dialogue(NamedTuple):
@@ -64,9 +62,9 @@ class DialogueDataset(TextDataset):
 
     A dialogue of one turn gives no example; :meth:`describe` counts them.
 
-    For val and test, :attr:`overlap` says how many of the examples that were looked at occur in the training
-    split: ``pairs`` of last turn and response, and ``responses`` alone, with their shares. Case and white
-    space do not count. It is :obj:`None` for train, and where there is no training file.
+    For val and test, :attr:`train_overlap` says how many of the examples that were looked at occur in the
+    training split: ``pairs`` of last turn and response, and ``responses`` alone, with their shares. Case and
+    white space do not count. It is :obj:`None` for train, and where there is no training file.
 
     Args:
         root, split, parser: As in :class:`TextDataset`.
@@ -87,7 +85,7 @@ class DialogueDataset(TextDataset):
           and of the response in it
     """
 
-    overlap: dict[str, Any] | None
+    train_overlap: dict[str, Any] | None
     warnings: list[str]
     one_turn_dialogues: int
     truncated_turns: int
@@ -117,7 +115,7 @@ class DialogueDataset(TextDataset):
         if pieces is not None and vocab is not None and not isinstance(vocab, PieceVocab):
             raise ValueError(f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
         self.max_turns, self.max_words = max_turns, max_words
-        self.overlap_policy, self.pieces = overlap, pieces
+        self.overlap, self.pieces = overlap, pieces
         if overlap == "drop":
             self.train_is_for = "overlap='drop' compares with it"
         super().__init__(root, split, parser, min_freq=min_freq, vocab=vocab, **options)
@@ -130,7 +128,7 @@ class DialogueDataset(TextDataset):
         return super().options() | {
             "max_turns": self.max_turns,
             "max_words": self.max_words,
-            "overlap": self.overlap_policy,
+            "overlap": self.overlap,
             "pieces": self.pieces,
         }
 
@@ -155,13 +153,25 @@ class DialogueDataset(TextDataset):
         return self._texts[dialogue][turn]
 
     def describe(self) -> dict[str, Any]:
-        """As :meth:`ParsedDataset.describe`, and what is special to dialogues."""
+        """As :meth:`ParsedDataset.describe`, and what is special to dialogues.
+
+        ``unknown_words`` is the share of ``[UNK]`` among the words or pieces of the responses, ``[EOU]``
+        aside, since perplexity depends on it; an ``[EOU]`` a response is in ``target_tokens``.
+        """
         if self._indices is not None:
             return self.copy().describe()
-        shares = self.overlap or {}
         return super().describe() | {
             "dialogues": int(self._data.dialogue.unique().numel()),
             "target_tokens": self._data.target_ids.numel(),
+        }
+
+    def _unknown_words(self) -> float:
+        ids = self._data.target_ids
+        return int((ids == UNK_ID).sum()) / (ids.numel() - self.len())
+
+    def _describe_loading(self) -> dict[str, Any]:
+        shares = self.train_overlap or {}
+        return super()._describe_loading() | {
             "truncated_turns": self.truncated_turns,
             "one_turn_dialogues": self.one_turn_dialogues,
             "label_mismatches": len(self.warnings),
@@ -170,13 +180,13 @@ class DialogueDataset(TextDataset):
         }
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        drop = self.overlap_policy == "drop" and split != "train"
+        drop = self.overlap == "drop" and split != "train"
         dialogues = self.read(Path(self.raw_dir), split)
         chosen = _Chosen(dialogues, limit, self._train_turns(split), drop)
         texts = [text for texts, _ in chosen.dialogues for text in texts]
-        trees = iter(self.trees_of_turns(texts))
+        trees = iter(self.trees_of_texts(texts))
         if split == self.split:
-            self.overlap = chosen.overlap()
+            self.train_overlap = chosen.overlap()
             self.warnings, self.one_turn_dialogues = chosen.warnings, chosen.one_turn
         examples: list[Example] = []
         for texts, responses in chosen.dialogues:
@@ -186,14 +196,6 @@ class DialogueDataset(TextDataset):
                 for turn in responses
             ]
         return examples
-
-    def trees_of_turns(self, texts: Sequence[str]) -> list[Sentence]:
-        """One tree a turn; one that the parser finds no word in is a chain, cut at white space."""
-        trees = []
-        for text, parse in zip(texts, self._counting(self._parser.parse, texts)):
-            self.parser_failures += not parse
-            trees.append(join_sentences(parse) if parse else Sentence.chain(text.split()))
-        return trees
 
     def make_vocab(self, examples: list[Example]) -> Vocab:
         turns = (self._cut(tree).form for dialogue in _dialogues(examples) for tree in dialogue.trees)
@@ -205,10 +207,12 @@ class DialogueDataset(TextDataset):
         for number, (dialogue, responses) in enumerate(_by_dialogue(examples)):
             # Turns are in several contexts: each is made once.
             trees = [self._cut(tree) for tree in dialogue.trees]
-            tables = [turn_table(tree, vocab, self.relations, **self.to_data_options) for tree in trees]
+            utterances = [
+                utterance_data(tree, vocab, self.relations, **self.to_data_options) for tree in trees
+            ]
             targets = [_target(tree.form, vocab) for tree in trees]
             for response in responses:
-                data = join_tables(tables[self._start(response.turn) : response.turn])
+                data = join_utterances(utterances[self._start(response.turn) : response.turn])
                 data.target_ids = targets[response.turn]
                 data.dialogue = torch.tensor([number])
                 data.turn = torch.tensor([response.turn])
@@ -222,7 +226,7 @@ class DialogueDataset(TextDataset):
             "truncated_turns": sum(len(tree) > self.max_words for d in dialogues for tree in d.trees),
             "one_turn_dialogues": self.one_turn_dialogues,
             "warnings": self.warnings,
-            "overlap": self.overlap,
+            "overlap": self.train_overlap,
         }
 
     def restore(self, notes: dict[str, Any]) -> None:
@@ -231,13 +235,13 @@ class DialogueDataset(TextDataset):
         self.truncated_turns = notes["truncated_turns"]
         self.one_turn_dialogues = notes["one_turn_dialogues"]
         self.warnings = notes["warnings"]
-        self.overlap = notes["overlap"]
+        self.train_overlap = notes["overlap"]
         for warning in self.warnings:
             logger.warning("%s (%s): %s", self.corpus, self.split, warning)
 
     def _needed(self) -> list[str]:
         # The training split is read for the overlap: where it must be, and where it can be.
-        train = self.overlap_policy == "drop" or self.raw_files(Path(self.raw_dir), "train")
+        train = self.overlap == "drop" or self.raw_files(Path(self.raw_dir), "train")
         return sorted({*super()._needed(), *(["train"] if train else [])})
 
     def _train_turns(self, split: str) -> list[list[str]] | None:
@@ -343,26 +347,4 @@ def _target(words: Sequence[str], vocab: Vocab) -> Tensor:
         ids = [piece for word in words for piece in vocab.encode(word)]
     else:
         ids = [vocab[word] for word in words]
-    return torch.tensor([*ids, vocab[EOU]])
-
-
-def turn_table(tree: Sentence, vocab: Vocab, relations: RelationVocab, **options: Any) -> Table:
-    """The node table of a turn alone; ``options`` are those of :func:`graphdep.to_data`."""
-    words = None if isinstance(vocab, PieceVocab) else vocab
-    data = to_data([tree], vocab=words, relations=relations, **options)
-    if isinstance(vocab, PieceVocab):
-        data = expand_pieces(data, [[vocab[ROOT]], *map(vocab.encode, tree.form)])
-    return {key: value for key, value in data.to_dict().items() if isinstance(value, Tensor)}
-
-
-def join_tables(tables: Sequence[Table]) -> Data:
-    """Node tables of one turn each as one example, as :func:`graphdep.to_data` makes it of all the trees."""
-    sizes = [table["node_type"].numel() for table in tables]
-    starts = [0, *accumulate(sizes)]
-    columns = {key: [table[key] for table in tables] for key in tables[0]}
-    for key in ("governor_index", "arc_index"):
-        columns[key] = [column + start for column, start in zip(columns[key], starts)]
-    data = {key: torch.cat(values, dim=-1) for key, values in columns.items()}
-    data["utterance"] = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
-    data["position"] = torch.arange(starts[-1])
-    return Data(num_nodes=starts[-1], **data)
+    return torch.tensor([*ids, EOU_ID])

@@ -1,10 +1,11 @@
-"""Several sentences as one tree."""
+"""Several sentences as one tree, and one tree a text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from graphdep.parsing import Parser
 from graphdep.sentence import Row, Sentence
 
 Deps = list[tuple[str, str]]
@@ -40,6 +41,26 @@ def join_sentences(sentences: Sequence[Sentence]) -> Sentence:
         feats=_column(sentences, "feats"),
         misc=_column(sentences, "misc"),
     )
+
+
+def parse_joined(parser: Parser, texts: Sequence[str]) -> tuple[list[Sentence], int]:
+    """One tree a text, also where the parser sees several sentences (:func:`join_sentences`).
+
+    A text that the parser finds no word in has a chain for a tree, cut at white space.
+
+    Args:
+        parser: The parser.
+        texts: The texts, none of them blank.
+
+    Returns:
+        The trees, and how many are chains instead of parses.
+    """
+    before = parser.failures
+    parses = parser.parse(texts)
+    trees = [
+        join_sentences(parse) if parse else Sentence.chain(text.split()) for text, parse in zip(texts, parses)
+    ]
+    return trees, parser.failures - before + sum(not parse for parse in parses)
 
 
 class _Joined:

@@ -130,6 +130,11 @@ class MRPC(TextDataset):
                 *(self.raw_dir, DEV_IDS[0]),
             )
 
+    @property
+    def num_classes(self) -> int:
+        """The number of labels, whatever the split holds."""
+        return len(self.labels)
+
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         path = folder / FILES[self.layout][split]
         if not path.is_file():

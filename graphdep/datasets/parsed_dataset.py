@@ -22,7 +22,7 @@ from graphdep.datasets.raw import copy_raw, to_copy
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
 from graphdep.piece_vocab import vocab_from_state
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -154,19 +154,32 @@ class ParsedDataset(InMemoryDataset):
         return [f"{self.split}-{self._digest}.pt"]
 
     def describe(self) -> dict[str, Any]:
-        """What was loaded, as plain values: sizes, unknown words, failures of the parser."""
+        """What was loaded, as plain values: sizes, unknown words, failures of the parser.
+
+        Of a slice, without what is known of all examples together only.
+        """
         if self._indices is not None:  # a slice shares the data of the whole
             return self.copy().describe()
-        words = self._data.node_type == NodeType.WORD
-        unknown = words & (self._data.input_ids == 0)
-        return {
+        described = {
             "corpus": self.corpus,
             "split": self.split,
             "examples": self.len(),
-            "words": int(words.sum()),
+            "words": int((self._data.node_type == NodeType.WORD).sum()),
             "vocabulary": len(self.vocab),
-            "unknown_words": float(unknown.sum() / words.sum()),
+            "unknown_words": self._unknown_words(),
             "parser": self.parser_fingerprint,
+        }
+        return described | (self._describe_loading() if self.len() == self._num_loaded else {})
+
+    def _unknown_words(self) -> float:
+        """The share of ``[UNK]`` among the words of all examples."""
+        words = self._data.node_type == NodeType.WORD
+        unknown = words & (self._data.input_ids == UNK_ID)
+        return float(unknown.sum() / words.sum())
+
+    def _describe_loading(self) -> dict[str, Any]:
+        """What is known of all examples together, and not of some of them."""
+        return {
             "parser_failures": self.parser_failures,
             "unknown_relations": self.relations.fallbacks.total(),
         }
@@ -286,6 +299,7 @@ class ParsedDataset(InMemoryDataset):
 
     def _restore(self, payload: dict[str, Any]) -> None:
         self.data, self.slices = Data.from_dict(payload["data"]), payload["slices"]
+        self._num_loaded = self.len()
         self.vocab = vocab_from_state(payload["vocab"])
         self.parser_fingerprint, self.parser_failures = payload["parser"], payload["parser_failures"]
         self.relations.fallbacks = Counter(payload["fallbacks"])

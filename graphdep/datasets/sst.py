@@ -113,6 +113,11 @@ class SST(TextDataset):
         """A folder of its own for each layout."""
         return str(_raw(Path(self.root, "raw"), self.layout))
 
+    @property
+    def num_classes(self) -> int:
+        """The number of labels, whatever the split holds."""
+        return len(self.labels)
+
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         path = folder / self._name(split)
         return [path] if path.is_file() else []

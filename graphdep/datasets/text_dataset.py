@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from graphdep.datasets.joining import join_sentences
+from graphdep.datasets.joining import parse_joined
 from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
-
-T = TypeVar("T")
 
 
 class TextDataset(ParsedDataset):
@@ -26,8 +24,6 @@ class TextDataset(ParsedDataset):
         options: As in :class:`ParsedDataset`.
     """
 
-    labels: tuple[str, ...]
-
     def __init__(
         self,
         root: str | os.PathLike[str],
@@ -38,6 +34,7 @@ class TextDataset(ParsedDataset):
         **options: Any,
     ) -> None:
         self._parser = resolve_parser(parser, cache=Path(root).expanduser() / "cache" / "parses.sqlite")
+        self.parser_fingerprint = self._parser.fingerprint
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -45,23 +42,17 @@ class TextDataset(ParsedDataset):
         return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def options(self) -> dict[str, Any]:
-        return {"parser": self._parser.fingerprint}
-
-    @property
-    def num_classes(self) -> int:
-        """The number of labels, whatever the split holds."""
-        return len(self.labels)
+        return {"parser": self.parser_fingerprint}
 
     def trees_of_texts(self, texts: Sequence[str]) -> list[Sentence]:
-        """One tree a text, also where the parser sees several sentences (:func:`join_sentences`)."""
-        return [join_sentences(parse) for parse in self._counting(self._parser.parse, texts)]
+        """One tree a text (:func:`parse_joined`)."""
+        trees, failures = parse_joined(self._parser, texts)
+        self.parser_failures += failures
+        return trees
 
     def trees_of_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
         """One tree a list of words, which are kept as they are."""
-        return self._counting(self._parser.parse_words, words)
-
-    def _counting(self, parse: Callable[[Any], list[T]], items: Sequence[Any]) -> list[T]:
         before = self._parser.failures
-        parsed = parse(items)
+        trees = self._parser.parse_words(words)
         self.parser_failures += self._parser.failures - before
-        return parsed
+        return trees

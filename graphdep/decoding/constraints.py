@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 from graphdep.decoding.decode_config import DecodeConfig
-from graphdep.vocab import CLS, EOU, ROOT, SEP, UNK, Vocab
-
-UNK_ID, ROOT_ID, CLS_ID, SEP_ID, EOU_ID = (Vocab()[word] for word in (UNK, ROOT, CLS, SEP, EOU))
+from graphdep.vocab import CLS_ID, EOU_ID, ROOT_ID, SEP_ID, UNK_ID
 
 
 def banned(history: Tensor, num_words: int, config: DecodeConfig) -> Tensor:

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from graphdep.decoding.beam_search import BeamSearch
-from graphdep.decoding.constraints import EOU_ID, ROOT_ID, banned
+from graphdep.decoding.constraints import banned
 from graphdep.decoding.decode_config import DecodeConfig
 from graphdep.decoding.hypothesis import Hypothesis
 from graphdep.decoding.sampling import Sampling
+from graphdep.vocab import EOU_ID, ROOT_ID
 
 if TYPE_CHECKING:
     from graphdep.nn.models.memory import Memory
@@ -31,7 +32,7 @@ def generate(
     """Responses to a batch of encoded contexts, each as if its context were alone.
 
     Hypotheses that ended are taken out of the batch, and so are examples that are done. The caller puts the
-    model in evaluation mode.
+    decoder in evaluation mode; here it stays in the mode that it is in.
 
     Args:
         decoder: Gives the logits of the next token.

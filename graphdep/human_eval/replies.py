@@ -7,6 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from graphdep.human_eval.errors import line_error
+from graphdep.io.text import has_half_character
+
 Path = str | os.PathLike[str]
 
 
@@ -44,7 +47,7 @@ def _read(path: Path) -> list[Reply]:
     if lines[-1] == b"":
         lines.pop()
     if not lines:
-        raise _error(path, 1, "the file is empty")
+        raise line_error(path, 1, "the file is empty")
     return [_reply(path, number, line) for number, line in enumerate(lines, start=1)]
 
 
@@ -52,19 +55,19 @@ def _reply(path: Path, number: int, line: bytes) -> Reply:
     try:
         value: Any = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise _error(path, number, f"not UTF-8 at byte {error.start}") from None
+        raise line_error(path, number, f"not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
-        raise _error(path, number, f"no JSON: {error}") from None
+        raise line_error(path, number, f"no JSON: {error}") from None
     if not isinstance(value, dict) or not {"context", "response"} <= value.keys():
-        raise _error(path, number, "no object with 'context' and 'response'", value)
+        raise line_error(path, number, "no object with 'context' and 'response'", value)
     context, response = value["context"], value["response"]
     if not isinstance(context, list) or not context or not all(isinstance(turn, str) for turn in context):
-        raise _error(path, number, "'context' must be a list of at least one string", context)
+        raise line_error(path, number, "'context' must be a list of at least one string", context)
     if not isinstance(response, str):
-        raise _error(path, number, "'response' must be a string", response)
+        raise line_error(path, number, "'response' must be a string", response)
     for text in (*context, response):
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise _error(path, number, "half a character, which no file can hold", text)
+        if has_half_character(text):
+            raise line_error(path, number, "half a character, which no file can hold", text)
     return Reply(context, response)
 
 
@@ -72,13 +75,8 @@ def _check_contexts(first: tuple[Path, list[Reply]], other: tuple[Path, list[Rep
     (path, replies), (other_path, other_replies) = first, other
     for number, (a, b) in enumerate(zip(replies, other_replies), start=1):
         if a.context != b.context:
-            raise _error(other_path, number, f"another context than in {os.fspath(path)}", b.context)
+            raise line_error(other_path, number, f"another context than in {os.fspath(path)}", b.context)
     sizes = len(other_replies), len(replies)
     if sizes[0] != sizes[1]:
         number = min(sizes) + 1
-        raise _error(other_path, number, f"{sizes[0]} responses, but {os.fspath(path)} has {sizes[1]}")
-
-
-def _error(path: Path, line: int, message: str, value: object = None) -> ValueError:
-    shown = "" if value is None else f" (got {repr(value)[:80]})"
-    return ValueError(f"{os.fspath(path)}:{line}: {message}{shown}")
+        raise line_error(other_path, number, f"{sizes[0]} responses, but {os.fspath(path)} has {sizes[1]}")

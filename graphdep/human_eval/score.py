@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from graphdep.human_eval.errors import line_error
 from graphdep.human_eval.sheet import COLUMNS, key_digest, unguard
 
 Path = str | os.PathLike[str]
@@ -154,23 +155,23 @@ def _read_sheet(path: Path, key: dict[str, Any], allow_missing: bool) -> _Sheet:
     lines: dict[str, int] = {}
     for line, (item, _, response, grade, rater, of_key) in _rows(path):
         if of_key != digest:
-            raise _error(path, line, f"the sheet is not of this key, which is {digest}", of_key)
+            raise line_error(path, line, f"the sheet is not of this key, which is {digest}", of_key)
         if rater not in numbers:
-            raise _error(path, line, f"the rater must be one of {', '.join(numbers)}", rater)
+            raise line_error(path, line, f"the rater must be one of {', '.join(numbers)}", rater)
         numbers = [rater]
         if item not in key["items"]:
-            raise _error(path, line, "the key has no such item", item)
+            raise line_error(path, line, "the key has no such item", item)
         if item in lines:
-            raise _error(path, line, f"the item is in line {lines[item]} already", item)
+            raise line_error(path, line, f"the item is in line {lines[item]} already", item)
         lines[item] = line
         if unguard(response) != key["items"][item]["response"]:
-            raise _error(path, line, f"this is not the response of item {item}", response)
+            raise line_error(path, line, f"this is not the response of item {item}", response)
         if grade.strip() in _GRADES:
             grades[item] = int(grade)
         elif grade.strip():
-            raise _error(path, line, "the grade must be 0, 1 or 2", grade)
+            raise line_error(path, line, "the grade must be 0, 1 or 2", grade)
         elif not allow_missing:
-            raise _error(path, line, f"item {item} has no grade (--allow-missing goes on without)")
+            raise line_error(path, line, f"item {item} has no grade (--allow-missing goes on without)")
     absent = [item for item in key["items"] if item not in lines]
     if absent:
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
@@ -186,7 +187,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _error(
+        raise line_error(
             path, line, "not UTF-8: save it as 'CSV UTF-8'", content[error.start : error.start + 4]
         ) from None
     header = text.partition("\n")[0].rstrip("\r")
@@ -194,19 +195,14 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         (d for d in ",;\t" if tuple(next(csv.reader([header], delimiter=d), ())) == COLUMNS), None
     )
     if delimiter is None:
-        raise _error(path, 1, f"the header must be {','.join(COLUMNS)}", header)
+        raise line_error(path, 1, f"the header must be {','.join(COLUMNS)}", header)
     reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), 1
     try:
         for row in reader:
             if line > 1 and any(row):  # spreadsheets may leave rows without anything at the end
                 if len(row) != len(COLUMNS):
-                    raise _error(path, line, f"{len(row)} columns instead of {len(COLUMNS)}", row[0])
+                    raise line_error(path, line, f"{len(row)} columns instead of {len(COLUMNS)}", row[0])
                 yield line, row
             line = reader.line_num + 1
     except csv.Error as error:
-        raise _error(path, line, f"no CSV: {error}") from None
-
-
-def _error(path: Path, line: int, message: str, value: object = None) -> ValueError:
-    shown = "" if value is None else f" (got {repr(value)[:80]})"
-    return ValueError(f"{os.fspath(path)}:{line}: {message}{shown}")
+        raise line_error(path, line, f"no CSV: {error}") from None

@@ -6,19 +6,13 @@ On the same shuffled replies the members differ by a factor of ten, so a score w
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
-
-import nltk
-import sacrebleu
-from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
 
 from graphdep.metrics.text_metric import ComputeText, TextMetric, Texts
 
-Smoothing = Callable[..., list[Any]]
-
+# NLTK and sacreBLEU take seconds to import: that is left to the functions that need them.
 _WEIGHTS = (0.5, 0.5)
-_NLTK = SmoothingFunction()
 
 
 def _method0(p_n: list[Any], **_: Any) -> list[Any]:
@@ -26,8 +20,11 @@ def _method0(p_n: list[Any], **_: Any) -> list[Any]:
     return [p if p.numerator else sys.float_info.min for p in p_n]
 
 
-def _sentence_mean(smoothing: Smoothing) -> ComputeText:
+def _sentence_mean(method: str) -> ComputeText:
     def compute(hypotheses: Texts, references: Texts) -> float:
+        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+        smoothing = _method0 if method == "method0" else getattr(SmoothingFunction(), method)
         scores = (
             sentence_bleu([reference], hypothesis, _WEIGHTS, smoothing)
             for hypothesis, reference in zip(hypotheses, references)
@@ -38,10 +35,14 @@ def _sentence_mean(smoothing: Smoothing) -> ComputeText:
 
 
 def _corpus(hypotheses: Texts, references: Texts) -> float:
+    from nltk.translate.bleu_score import corpus_bleu
+
     return corpus_bleu([[reference] for reference in references], hypotheses, _WEIGHTS, _method0)
 
 
 def _sacrebleu(hypotheses: Texts, references: Texts) -> float:
+    import sacrebleu
+
     # Lower-cased already; told so for its signature. force: it may not complain of tokenised text.
     bleu = sacrebleu.BLEU(tokenize="none", lowercase=True, force=True)
     joined = [[" ".join(text) for text in texts] for texts in (hypotheses, references)]
@@ -49,18 +50,18 @@ def _sacrebleu(hypotheses: Texts, references: Texts) -> float:
 
 
 def _bleu2(name: str, compute: ComputeText, over: str, method: str) -> TextMetric:
-    signature = f"BLEU-2|{over}|NLTK {nltk.__version__} {method}|weights .5 .5|lower-cased words|1 reference"
+    signature = f"BLEU-2|{over}|NLTK {version('nltk')} {method}|weights .5 .5|lower-cased words|1 reference"
     return TextMetric(name, compute, signature)
 
 
 _METRICS = (
-    _bleu2("bleu2_none", _sentence_mean(_method0), "sentence mean", "method0 (no smoothing)"),
-    _bleu2("bleu2_method1", _sentence_mean(_NLTK.method1), "sentence mean", "method1"),
-    _bleu2("bleu2_method3", _sentence_mean(_NLTK.method3), "sentence mean", "method3"),
-    _bleu2("bleu2_method4", _sentence_mean(_NLTK.method4), "sentence mean", "method4"),
+    _bleu2("bleu2_none", _sentence_mean("method0"), "sentence mean", "method0 (no smoothing)"),
+    _bleu2("bleu2_method1", _sentence_mean("method1"), "sentence mean", "method1"),
+    _bleu2("bleu2_method3", _sentence_mean("method3"), "sentence mean", "method3"),
+    _bleu2("bleu2_method4", _sentence_mean("method4"), "sentence mean", "method4"),
     _bleu2(
         "bleu2_method7",
-        _sentence_mean(_NLTK.method7),
+        _sentence_mean("method7"),
         "sentence mean",
         "method7 (copies exceed 1)",
     ),
@@ -68,7 +69,7 @@ _METRICS = (
     TextMetric(
         "sacrebleu",
         _sacrebleu,
-        f"BLEU-4|corpus|sacrebleu nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:{sacrebleu.__version__}|"
+        f"BLEU-4|corpus|sacrebleu nrefs:1|case:lc|eff:no|tok:none|smooth:exp|version:{version('sacrebleu')}|"
         "divided by 100",
     ),
 )

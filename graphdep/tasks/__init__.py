@@ -1,7 +1,7 @@
 """Tasks: what is learnt from a corpus, and the LightningModules that learn it."""
 
+from graphdep.tasks.dialogue_task import DialogueTask
 from graphdep.tasks.dialogues import Dialogues
-from graphdep.tasks.generation_task import GenerationTask
 from graphdep.tasks.goal import ENTAILMENT, PARAPHRASE, RELATEDNESS, SENTIMENT, Goal
 from graphdep.tasks.learning_task import LearningTask, TrainingError
 from graphdep.tasks.resolver import TASKS, resolve_task
@@ -16,7 +16,7 @@ __all__ = [
     "SENTIMENT",
     "TASKS",
     "Dialogues",
-    "GenerationTask",
+    "DialogueTask",
     "Goal",
     "LearningTask",
     "Sentences",

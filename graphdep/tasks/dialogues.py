@@ -19,7 +19,7 @@ from graphdep.tasks.task import Task
 class Dialogues(Task):
     """Responses to dialogues."""
 
-    kind: ClassVar[str] = "generation"
+    kind: ClassVar[str] = "dialogue"
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
@@ -27,5 +27,6 @@ class Dialogues(Task):
 
     @property
     def signatures(self) -> list[str]:
-        others = PERPLEXITY_WORDS, PERPLEXITY_RESPONSES, *GENERATION_METRICS
-        return [*super().signatures, *(metric.signature for metric in others)]
+        perplexities = [metric.signature for metric in (PERPLEXITY_WORDS, PERPLEXITY_RESPONSES)]
+        texts = [metric.signature for metric in GENERATION_METRICS]
+        return [*super().signatures, *perplexities, *texts]

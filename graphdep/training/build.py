@@ -15,9 +15,9 @@ from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.nn import models as M
 from graphdep.sentence import Sentence
-from graphdep.tasks import GenerationTask, LearningTask, Sentences, SentenceTask, resolve_task
-from graphdep.training.build_generation import build_dialogue_model
-from graphdep.training.generation_config import GenerationConfig
+from graphdep.tasks import DialogueTask, LearningTask, Sentences, SentenceTask, resolve_task
+from graphdep.training.build_dialogue import build_dialogue_model
+from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.training.sentence_config import SentenceConfig
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab
@@ -58,7 +58,7 @@ def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
     probe = edges(_PROBE.clone())
     if probe.num_nodes != _PROBE.num_nodes:
         raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")
-    if isinstance(config, GenerationConfig) and config.parse_errors:
+    if isinstance(config, DialogueConfig) and config.parse_errors:
         if not isinstance(edges, T.EdgeConstructor) or "clique" in probe:
             raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
         edges = T.RewiredEdges(edges, config.parse_errors, config.seed)
@@ -123,8 +123,8 @@ def build_task(
         _OPTIMIZERS[config.optimizer], lr=config.lr, weight_decay=config.weight_decay
     )
     sizes = num_words, num_relations, vectors
-    if isinstance(config, GenerationConfig):
-        return GenerationTask(
+    if isinstance(config, DialogueConfig):
+        return DialogueTask(
             build_dialogue_model(config, *sizes),
             build_edges(config),
             optimizer,

@@ -15,8 +15,8 @@ from graphdep.datasets.dialogue_dataset import DialogueDataset
 from graphdep.detokenize import detokenize
 from graphdep.io import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
-from graphdep.tasks import GenerationTask
-from graphdep.training.generation_config import GenerationConfig
+from graphdep.tasks import DialogueTask
+from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.training.scored import Scored
 from graphdep.training.splits import Splits
 
@@ -27,7 +27,7 @@ def responses_name(split: str) -> str:
 
 
 def score_responses(
-    task: GenerationTask, splits: Splits, split: str, config: GenerationConfig, folder: Path | None = None
+    task: DialogueTask, splits: Splits, split: str, config: DialogueConfig, folder: Path | None = None
 ) -> Scored:
     """Responds to a split and scores the responses against the references.
 
@@ -63,7 +63,7 @@ def score_responses(
     return Scored(*({f"{split}_{name}": value for name, value in part.items()} for part in scores))
 
 
-def frequent_words(splits: Splits, number: int, config: GenerationConfig) -> list[str]:
+def frequent_words(splits: Splits, number: int, config: DialogueConfig) -> list[str]:
     """The most frequent words of the training responses."""
     train = splits["train"]
     assert isinstance(train, DialogueDataset)
@@ -72,7 +72,7 @@ def frequent_words(splits: Splits, number: int, config: GenerationConfig) -> lis
 
 
 def respond(
-    task: GenerationTask, dataset: DialogueDataset, chosen: list[int], config: GenerationConfig
+    task: DialogueTask, dataset: DialogueDataset, chosen: list[int], config: DialogueConfig
 ) -> list[list[str]]:
     """The words of the best response to each of these examples."""
     device, words = next(task.parameters()).device, []
@@ -87,9 +87,7 @@ def respond(
     return words
 
 
-def responses_of(
-    dataset: DialogueDataset, chosen: Iterable[int], config: GenerationConfig
-) -> list[list[str]]:
+def responses_of(dataset: DialogueDataset, chosen: Iterable[int], config: DialogueConfig) -> list[list[str]]:
     """The words of the references of examples, in the case in which the model could have said them."""
     words = (dataset.response(i) for i in chosen)
     return [[word.lower() for word in response] if config.lower else response for response in words]
@@ -112,7 +110,7 @@ def _write(
     dataset: DialogueDataset,
     chosen: list[int],
     hypotheses: list[list[str]],
-    config: GenerationConfig,
+    config: DialogueConfig,
 ) -> None:
     lines: list[dict[str, Any]] = [
         {

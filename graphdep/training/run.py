@@ -21,12 +21,12 @@ from torch import Tensor
 
 import graphdep
 from graphdep.io import atomic_path
-from graphdep.tasks import GenerationTask, LearningTask
+from graphdep.tasks import DialogueTask, LearningTask
 from graphdep.tasks.learning_task import Outputs, join_outputs
 from graphdep.training.build import build_edges, build_task
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunState, load_task, read_checkpoint
+from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.training.epoch_report import EpochReport
-from graphdep.training.generation_config import GenerationConfig
 from graphdep.training.predictions import PREDICTIONS, write_predictions
 from graphdep.training.responses import responses_name, score_responses
 from graphdep.training.run_checkpoint import RunCheckpoint
@@ -309,7 +309,7 @@ def _score(
     """All that is said of a split; what is worth keeping goes to ``folder``."""
     outputs = _predict(task, splits, split, config)
     scored = score_outputs(task, splits, split, outputs)
-    if isinstance(task, GenerationTask) and isinstance(config, GenerationConfig):
+    if isinstance(task, DialogueTask) and isinstance(config, DialogueConfig):
         scored = scored | score_responses(task, splits, split, config, folder)
     if folder is not None and split == "test":
         write_predictions(folder / PREDICTIONS, *task.compared(outputs))

@@ -25,7 +25,7 @@ Choices = Mapping[str, tuple[str | None, ...]]
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """Settings of a run that all kinds of tasks share; each kind has a subclass with its own ones and with
-    the defaults of its paper: :class:`SentenceConfig`, :class:`GenerationConfig`.
+    the defaults of its paper: :class:`SentenceConfig`, :class:`DialogueConfig`.
 
     Use :meth:`of` to start from a model preset, :func:`parse_settings` to read ``key=value`` texts. Both
     take the class from the task.

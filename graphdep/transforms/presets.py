@@ -34,7 +34,11 @@ def transformer_utterance(*, materialize: bool = False) -> BaseTransform:
 
 
 def dra(*, root_scope: str = "utterance", pieces: str = "all") -> BaseTransform:
-    """Governors attend to dependents, ROOT to its utterance (``root_scope="example"``: to the example)."""
+    """Governors attend to dependents, ROOT to its utterance (``root_scope="example"``: to the example).
+
+    Without position embedding neither the order of words nor that of turns is known: words with the same
+    tree around them are alike, and so are turns of equal content.
+    """
     return DependencyEdges("governor", pieces=pieces) | RootEdges(root_scope) | SelfLoops(pieces=pieces)
 
 
@@ -85,7 +89,7 @@ def gate(*, max_distance: int = 1, pieces: str = "all") -> BaseTransform:
     return Compose([edges, TreePathTypes(max_distance, pieces=pieces)])
 
 
-def lisa_complete(*, scope: str = "example", pieces: str = "all") -> BaseTransform:
+def lisa_complete(*, scope: str = "example", pieces: str = "all") -> MarkedEdges:
     """The edges of ``lisa`` for some heads, among all pairs of the example (or utterance) for the others."""
     return MarkedEdges(lisa(pieces=pieces), CompleteEdges(scope))
 

@@ -100,6 +100,9 @@ def test_words_and_texts(load):
     again = load(max_turns=2, max_words=2)
     assert again.context(2) == dataset.context(2)
     assert again.copy([2]).context(0) == dataset.context(2)
+    for other in (part, again.copy([2]), pickle.loads(pickle.dumps(dataset))):
+        assert other.options() == dataset.options()
+    assert dataset.num_classes == 0
     assert "_parser" not in pickle.loads(pickle.dumps(dataset)).__dict__
 
 
@@ -116,7 +119,7 @@ def test_processed_files_are_loaded_without_parsing(load, monkeypatch):
     second = load("val")
     assert second.describe() == first.describe()
     assert second.raw_context(1) == first.raw_context(1)
-    assert second.overlap == first.overlap
+    assert second.train_overlap == first.train_overlap
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,28 @@ def test_vocabulary_counts_each_turn_once(load):
         words = load(min_freq=min_freq).vocab.words[5:]
         assert sorted(words) == sorted(word for word, count in counts.items() if count >= min_freq)
     assert load("test", min_freq=2).vocab == load(min_freq=2).vocab
-    assert load("test", min_freq=2).describe()["unknown_words"] > 0
+
+
+def test_unknown_words_are_those_of_the_responses(load):
+    dataset = load("test", max_words=4)
+    responses = [word for words in map(dataset.response, range(len(dataset))) for word in words]
+    unknown = [word for word in responses if word not in dataset.vocab]
+    assert responses == ["a", "long", "long", "long", "well"]
+    assert dataset.describe()["unknown_words"] == len(unknown) / len(responses) == 4 / 5
+    assert dataset[1:].describe()["unknown_words"] == 0
+
+
+def test_a_slice_describes_itself(load):
+    dataset = load(max_words=2)
+    whole, part = dataset.describe(), dataset[5:].describe()
+    assert whole.items() - part.items() >= {("dialogues", 2), ("truncated_turns", 2)}
+    assert (part["dialogues"], part["examples"], part["target_tokens"]) == (1, 2, 4)
+    assert part["words"] == 2 + (2 + 1)
+    of_all = {"truncated_turns", "one_turn_dialogues", "label_mismatches", "overlap_pairs"}
+    of_all |= {"overlap_responses", "parser_failures", "unknown_relations"}
+    assert whole.keys() - part.keys() == of_all
+    assert dataset.copy([5, 6]).describe() == part
+    assert dataset[:].describe() == dataset.copy().describe() == whole
 
 
 def test_limit_parses_no_further_than_needed(load, parser):
@@ -150,7 +174,7 @@ def test_limit_parses_no_further_than_needed(load, parser):
 
 
 def test_overlap_is_counted(load):
-    overlap = load("val").overlap
+    overlap = load("val").train_overlap
     assert overlap == {
         "examples": 3,
         "pairs": 2,
@@ -158,9 +182,9 @@ def test_overlap_is_counted(load):
         "responses": 2,
         "response_share": pytest.approx(2 / 3),
     }
-    assert load("test").overlap["pairs"] == 0
-    assert load("test").overlap["responses"] == 1
-    assert load("train").overlap is None
+    assert load("test").train_overlap["pairs"] == 0
+    assert load("test").train_overlap["responses"] == 1
+    assert load("train").train_overlap is None
     assert load("val").describe()["overlap_pairs"] == pytest.approx(2 / 3)
 
 
@@ -168,7 +192,7 @@ def test_overlap_is_dropped(load):
     dataset = load("val", overlap="drop")
     assert [dataset.raw_response(i) for i in range(len(dataset))] == ["bad luck"]
     assert dataset.raw_context(0) == ["Are you FINE", "yes"]
-    assert dataset.overlap == load("val").overlap
+    assert dataset.train_overlap == load("val").train_overlap
     assert [load("test", overlap="drop").raw_response(i) for i in (0, 1)] == TEST[0][1:]
     assert load("val", overlap="drop", limit=1).raw_response(0) == "bad luck"
     with pytest.raises(ValueError, match="overlap='drop' is for val and test"):
@@ -180,14 +204,15 @@ def test_without_the_training_file(tmp_path, parser, write):
     (raw / "dialogues_train.txt").unlink()
     vocab = Vocab(["well"], lower=True)
     dataset = DailyDialog(tmp_path / "corpus", "val", parser, raw_from=raw, vocab=vocab)
-    assert (len(dataset), dataset.overlap, dataset.describe()["overlap_pairs"]) == (3, None, None)
+    assert (len(dataset), dataset.train_overlap, dataset.describe()["overlap_pairs"]) == (3, None, None)
     assert dataset.vocab == vocab
     with pytest.raises(FileNotFoundError, match=r"train\.txt \(overlap='drop' compares with it\) is not in"):
         DailyDialog(tmp_path / "corpus", "val", parser, vocab=vocab, overlap="drop")
     with pytest.raises(FileNotFoundError, match=r"train\.txt \(the vocabulary is built from it unless"):
         DailyDialog(tmp_path / "corpus", "val", parser)
     write()
-    assert DailyDialog(tmp_path / "corpus", "val", parser, raw_from=raw, vocab=vocab).overlap["pairs"] == 2
+    again = DailyDialog(tmp_path / "corpus", "val", parser, raw_from=raw, vocab=vocab)
+    assert again.train_overlap["pairs"] == 2
 
 
 def test_truncated_turns_and_dialogues_of_one_turn_are_counted(load):

@@ -54,7 +54,7 @@ def test_published(tmp_path, parser):
     assert [dataset.raw_response(i) for i in range(len(dataset))] == ["Oh no !", "Yes ."]
     assert dataset.describe()["one_turn_dialogues"] == 1
     test = EmpatheticDialogues(tmp_path / "corpus", "test", parser=parser)
-    assert test.overlap["pairs"] == 2
+    assert test.train_overlap["pairs"] == 2
 
 
 def test_by_emotion(tmp_path, parser):

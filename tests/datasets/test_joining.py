@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.datasets.joining import join_sentences
+from graphdep.datasets.joining import join_sentences, parse_joined
 from graphdep.io import format_conllu, parse_conllu
+from graphdep.parsing.parsed import Parsed
 
 FIRST = """# text = It ran.
 1\tIt\tit\tPRON\t_\t_\t2\tnsubj\t2:nsubj\t_
@@ -65,3 +66,16 @@ def test_join_sentences_keeps_arcs(lengths):
     arcs = sum(len(s) - 1 for s in sentences)
     assert joined.deprel.count("dep") == arcs
     assert len(joined) == arcs + len(lengths)
+
+
+def test_one_tree_a_text(parser):
+    trees, failures = parse_joined(parser, ["a b | c", "FAIL d", "e"])
+    assert [tree.form for tree in trees] == [["a", "b", "c"], ["FAIL", "d"], ["e"]]
+    assert (trees[0].deprel[2], failures) == ("parataxis", 1)
+    assert parse_joined(parser, ["e"])[1] == 0
+
+
+def test_a_text_without_words_is_a_chain(parser, monkeypatch):
+    monkeypatch.setattr(parser, "parse_texts", lambda texts: [Parsed([]) for _ in texts])
+    trees, failures = parse_joined(parser, ["\u200b x"])
+    assert (trees, failures) == ([Sentence.chain(["\u200b", "x"])], 1)

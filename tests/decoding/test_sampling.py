@@ -125,3 +125,12 @@ def test_rules_hold(table, contexts) -> None:
 def test_one_key_an_example(table, contexts) -> None:
     with pytest.raises(ValueError, match=r"one entry an example: 2 \(got 1\)"):
         generate(table(2), contexts(1, 2), DecodeConfig(**OPTIONS), keys=[1])
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "beam", "sample"])
+def test_the_decoder_stays_in_its_mode(table, contexts, strategy: str) -> None:
+    decoder = table(3)
+    for training in (True, False):
+        decoder.train(training)
+        generate(decoder, contexts(1, 2), DecodeConfig(strategy=strategy, max_length=3))
+        assert decoder.training is training

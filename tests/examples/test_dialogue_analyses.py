@@ -10,9 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+from graphdep import RelationVocab, Vocab
+from graphdep.nn.models import DialogueModel
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, train
+from graphdep.training.checkpoint import RunState
+from graphdep.transforms import EdgeConstructor
+from graphdep.visualization import plot_attention
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}
@@ -65,12 +71,56 @@ def test_running_time(run, runs, tmp_path):
     for row in result["rows"]:
         assert row["total"] == row["pre"] + row["gen"]
         assert row["gen"] > 0
+        assert 0 <= row["tokens"] <= SIZES["max_length"]
     assert len(out.strip().splitlines()) >= 4
 
 
-def test_attention_maps(run, runs, tmp_path):
+def test_edges_are_made_before_the_response(run, runs, tmp_path, monkeypatch):
+    now = 0.0
+
+    def takes(seconds, call):
+        def timed(*args, **kwargs):
+            nonlocal now
+            now += seconds
+            return call(*args, **kwargs)
+
+        return timed
+
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    monkeypatch.setattr(EdgeConstructor, "forward", takes(1, EdgeConstructor.forward))
+    monkeypatch.setattr(DialogueModel, "generate", takes(10, DialogueModel.generate))
+    dra = ["--checkpoint", runs["transformer-dra"] / "best.ckpt"]
+    run("running_time.py", *dra, "--limit", 2, "--output", tmp_path / "times.json")
+    (row,) = json.loads((tmp_path / "times.json").read_text())["rows"]
+    assert (row["pre"] >= 1, row["gen"]) == (True, 10)
+
+
+def test_attention_maps(run, runs, tmp_path, monkeypatch):
+    drawn = []
+
+    def plot(maps, labels, **titles):
+        drawn.append(maps)
+        return plot_attention(maps, labels, **titles)
+
+    monkeypatch.setattr("graphdep.visualization.plot_attention", plot)
     run("attention_maps.py", *checkpoints(runs), "--output", tmp_path / "maps.png")
     assert (tmp_path / "maps.png").read_bytes().startswith(b"\x89PNG")
+    (maps,) = drawn
+    assert len(maps) == 3
+    assert torch.allclose(maps.sum(dim=-1), torch.ones(3, maps.size(1)))
+    allowed = maps[0] > 0
+    assert torch.equal(maps[0], allowed / allowed.sum(dim=-1, keepdim=True))
+    assert 1 < allowed.sum() < allowed.numel()
+
+
+def test_attention_maps_need_attention_between_words(run, runs, tmp_path):
+    settings = {**SIZES, "task": "dailydialog"}
+    for model in ("hred", "recosa"):
+        state = RunState(TrainConfig.of(model, **settings), Vocab(["a"]), RelationVocab(), {})
+        path = tmp_path / f"{model}.ckpt"
+        torch.save({"graphdep": state.state_dict(), "state_dict": state.build_task().state_dict()}, path)
+        with pytest.raises(SystemExit, match=rf"{model}\.ckpt: {model} has no attention between words"):
+            run("attention_maps.py", "--checkpoint", path, "--output", tmp_path / "maps.png")
 
 
 def test_sample_responses(run, runs, tmp_path):

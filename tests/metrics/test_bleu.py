@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import warnings
 from collections import Counter
 
+import nltk
 import pytest
 import sacrebleu
 from hypothesis import given
@@ -139,6 +142,17 @@ def test_the_signature_of_sacrebleu_is_its_own():
     bleu = sacrebleu.BLEU(tokenize="none", lowercase=True)
     bleu.corpus_score(["a"], [["a"]])
     assert str(bleu.get_signature()) in resolve_bleu("sacrebleu").signature
+
+
+def test_versions_are_those_of_the_packages():
+    assert f"NLTK {nltk.__version__} " in resolve_bleu("bleu2_corpus").signature
+    assert f"version:{sacrebleu.__version__}|" in resolve_bleu("sacrebleu").signature
+
+
+def test_importing_the_metrics_imports_no_package_for_bleu():
+    code = "import sys, graphdep.metrics; print({'nltk', 'sacrebleu'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 def test_an_unknown_name_lists_all():

@@ -40,6 +40,17 @@ def test_references_and_shuffled_replies():
     assert floors["shuffled"]["bleu2_method1"] < 0.5
 
 
+def test_a_constant_reply():
+    constant = ["it", "is", "."]
+    floors = generation_floors(REFERENCES, constant=constant)
+    assert list(floors) == ["reference", "shuffled", "constant"]
+    assert floors["constant"] == generation_metrics([constant] * 4, REFERENCES)
+    assert floors["constant"]["mean_length"] == 3
+    assert floors["constant"]["dist1"] == 3 / 12
+    assert floors["constant"]["bleu2_method1"] > 0
+    assert "constant" not in generation_floors(REFERENCES)
+
+
 @given(size=st.integers(2, 30), seed=st.integers(0, 1000))
 def test_no_reply_stays_in_its_place(size, seed):
     seen = []

@@ -12,7 +12,7 @@ def test_tasks_that_exist():
     assert [metric.name for metric in resolve_task("mrpc").goal.metrics] == ["accuracy", "f1"]
     single = {name for name, task in TASKS.items() if isinstance(task, Sentences) and task.sentences == 1}
     assert single == {"sst", "sst2"}
-    assert [name for name, task in TASKS.items() if task.kind == "generation"] == [
+    assert [name for name, task in TASKS.items() if task.kind == "dialogue"] == [
         "dailydialog",
         "empathetic",
     ]

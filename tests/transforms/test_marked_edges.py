@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import operator
+
 import pytest
 import torch
 from hypothesis import given
@@ -8,7 +10,7 @@ from graphdep import NodeType, Sentence, to_data
 from graphdep.testing import assert_batch_law
 from graphdep.testing.slow_tree import attended
 from graphdep.testing.strategies import example_lists, examples
-from graphdep.transforms import CompleteEdges, DependencyEdges, MarkedEdges, RootEdges, SelfLoops
+from graphdep.transforms import CompleteEdges, DependencyEdges, MarkedEdges, RootEdges, SelfLoops, resolve
 
 EDGES = DependencyEdges("both") | SelfLoops()
 
@@ -27,12 +29,12 @@ def test_the_pairs_are_those_of_the_union(data):
     assert set(attended(marked)) == set(attended((EDGES | among)(data)))
 
 
-@given(examples())
-def test_it_can_be_part_of_a_set(data):
+@pytest.mark.parametrize("combine", [operator.or_, operator.and_, operator.sub])
+def test_it_is_part_of_no_set(combine):
     marked = MarkedEdges(EDGES, CompleteEdges("utterance"))
-    more = RootEdges("example")
-    got = (marked | more)(data)
-    assert set(attended(got)) == set(attended((EDGES | CompleteEdges("utterance") | more)(data)))
+    for left, right in ((marked, SelfLoops()), (SelfLoops(), marked), (marked, marked)):
+        with pytest.raises(TypeError, match="unsupported operand.*'MarkedEdges'"):
+            combine(left, right)
 
 
 @given(examples())
@@ -49,6 +51,9 @@ def test_errors_and_repr():
     words = CompleteEdges(node_types=(NodeType.WORD,))
     with pytest.raises(ValueError, match=message.format("\\(CompleteEdges")):
         MarkedEdges(EDGES, words | RootEdges("utterance"))(data)
+    for name, arguments in (("edges", (resolve("dt"), words)), ("among", (EDGES, MarkedEdges(EDGES, words)))):
+        with pytest.raises(ValueError, match=f"'{name}' must be an edge constructor \\(got "):
+            MarkedEdges(*arguments)
     assert repr(MarkedEdges(SelfLoops(), CompleteEdges())) == (
         f"MarkedEdges(edges={SelfLoops()!r}, among={CompleteEdges()!r})"
     )

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep import Sentence, to_data
+from graphdep import NodeType, Sentence, to_data
 from graphdep.testing import assert_batch_law
 from graphdep.testing.slow_tree import SlowTree, attended
 from graphdep.testing.strategies import example_lists, examples
@@ -21,15 +21,26 @@ def test_counts(data, edges, p, seed, scope):
     slow = SlowTree(data)
     before = set(attended(edges(data)))
     after = set(attended(RewiredEdges(edges, p, seed, scope=scope)(data)))
-    loops = {(i, i) for i in range(slow.size)}
-    assert after & loops == before & loops
-    before, after = before - loops, after - loops
+    kept = slow.pairs(lambda s, t: s == t or NodeType.ROOT in (slow.kind[s], slow.kind[t]))
+    assert after & kept == before & kept
+    before, after = before - kept, after - kept
     errors = round(p * len(before))
-    free = slow.pairs(lambda s, t: s != t and (scope == "example" or slow.utterance[s] == slow.utterance[t]))
-    free -= before
+    free = slow.pairs(lambda s, t: scope == "example" or slow.utterance[s] == slow.utterance[t])
+    free -= before | kept
     assert len(before - after) == errors
     assert len(after - before) == min(errors, len(free))
     assert after - before <= free
+
+
+@pytest.mark.parametrize("p", [0, 0.3, 1])
+@pytest.mark.parametrize("scope", ["utterance", "example"])
+def test_root_sees_its_utterance_and_nothing_else(p, scope):
+    data = to_data([Sentence.chain(["a"] * 4), Sentence.chain(["b"] * 3)])
+    source, target = RewiredEdges(resolve("dra"), p, scope=scope)(data).edge_index
+    roots = {0: [0, 1, 2, 3, 4], 5: [5, 6, 7, 8]}
+    for root, seen in roots.items():
+        assert source[target == root].tolist() == seen
+        assert target[source == root].tolist() == [root]
 
 
 @given(example_lists(), right, shares, st.integers(0, 5), scopes)
@@ -38,16 +49,16 @@ def test_law(datas, edges, p, seed, scope):
 
 
 def test_all_pairs_are_equally_likely():
-    data = to_data([Sentence.chain(["a"] * 4)])
+    data = to_data([Sentence.chain(["a"] * 5)], root=False)
     edges = DependencyEdges()
-    total, wrong = torch.zeros(5, 5), set(attended(edges(data)))
+    total, correct = torch.zeros(5, 5), set(attended(edges(data)))
     for seed in range(600):
         source, target = RewiredEdges(edges, 0.5, seed)(data).edge_index
         total[source, target] += 1
     rates = total / 600
     for s in range(5):
         for t in range(5):
-            expected = 0 if s == t else 0.5 if (s, t) in wrong else 2 / 16
+            expected = 0 if s == t else 0.5 if (s, t) in correct else 2 / 16
             assert abs(rates[s, t] - expected) < 0.08
 
 

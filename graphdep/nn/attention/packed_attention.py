@@ -14,12 +14,10 @@ def packed_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    query_ptr: Tensor | None = None,
-    key_ptr: Tensor | None = None,
+    layout: PackedLayout | tuple[Tensor, Tensor],
     *,
     causal: bool = False,
     dropout_p: float = 0.0,
-    layout: PackedLayout | None = None,
 ) -> Tensor:
     r"""Scaled dot-product attention in which the queries of an example see the keys of that example only.
 
@@ -34,26 +32,26 @@ def packed_attention(
 
     Args:
         query, key, value: States per head.
-        query_ptr, key_ptr: Where the rows of each example start and end; not needed with :obj:`layout`.
+        layout: ``(query_ptr, key_ptr)``, where the rows of each example start and end; or a
+            :class:`PackedLayout` made of these, to be shared by several calls.
         causal: A query sees the keys up to its own place; queries and keys are then as many.
             (default: :obj:`False`)
         dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
-        layout: A prepared :class:`PackedLayout` of the same bounds, shared by several calls.
-            (default: made of them)
 
     Shapes:
         - query: :math:`(N_q, H, d)`; key, value: :math:`(N_k, H, d)`; query_ptr, key_ptr: :math:`(B + 1)`
         - output: :math:`(N_q, H, d)`
 
     Raises:
-        ValueError: If shapes or :obj:`dropout_p` are wrong, or :obj:`causal` and some example has not as many
-            queries as keys.
+        ValueError: If shapes, :obj:`layout` or :obj:`dropout_p` are wrong, or :obj:`causal` and some example
+            has not as many queries as keys.
     """
     _check(query, key, value, dropout_p)
-    if layout is None:
-        if query_ptr is None or key_ptr is None:
-            raise ValueError("'query_ptr' and 'key_ptr' are needed where there is no 'layout'")
-        layout = PackedLayout(query_ptr, key_ptr)
+    if isinstance(layout, tuple) and len(layout) == 2:
+        layout = PackedLayout(*layout)
+    elif not isinstance(layout, PackedLayout):
+        kind = type(layout).__name__
+        raise ValueError(f"'layout' must be a PackedLayout or the pair (query_ptr, key_ptr) (got {kind})")
     layout.check(query.size(0), key.size(0), causal)
     outputs = [_attend(query, key, value, block, causal, dropout_p) for block in layout.blocks]
     zero = query.new_zeros(1, *query.shape[1:])  # for queries that see nothing
@@ -111,6 +109,10 @@ class PackedLayout:
             mask = None if bool(key_mask.all()) else key_mask[:, None, None].to(device)
             self.blocks.append(Block(shape, query.to(device), key.to(device), mask))
         self.back = back.where(back >= 0, torch.tensor(used)).to(device)  # the row of zeros is the last
+
+    def __repr__(self) -> str:
+        sizes = f"{self.num_queries} queries, {self.num_keys} keys, blocks={len(self.blocks)}"
+        return f"{type(self).__name__}({sizes})"
 
     def check(self, num_queries: int, num_keys: int, causal: bool) -> None:
         """Raises :class:`ValueError` unless the layout is of so many rows."""

@@ -54,11 +54,7 @@ class AttentionConv(MessagePassing):
         backend: str = "auto",
     ) -> None:
         super().__init__(aggr="add", node_dim=0)
-        for name, size in (("in_channels", in_channels), ("out_channels", out_channels), ("heads", heads)):
-            if size < 1:
-                raise ValueError(f"'{name}' must be at least 1 (got {size})")
-        if not 0.0 <= dropout <= 1.0:
-            raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+        check_options(in_channels, out_channels, heads, dropout)
         self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
         self.concat, self.dropout, self.backend = concat, dropout, backend
         self.lin_query = nn.Linear(in_channels, heads * out_channels, bias=bias)
@@ -177,6 +173,15 @@ class AttentionConv(MessagePassing):
         ]
         sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
         return f"{type(self).__name__}({sizes}{''.join(shown)})"
+
+
+def check_options(in_channels: int, out_channels: int, heads: int, dropout: float) -> None:
+    """Raises :class:`ValueError` if a size is below 1 or :obj:`dropout` is no probability."""
+    for name, size in (("in_channels", in_channels), ("out_channels", out_channels), ("heads", heads)):
+        if size < 1:
+            raise ValueError(f"'{name}' must be at least 1 (got {size})")
+    if not 0.0 <= dropout <= 1.0:
+        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
 
 
 @torch.compiler.disable  # reads values

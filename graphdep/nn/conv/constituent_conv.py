@@ -9,14 +9,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.utils import to_dense_batch
 
+from graphdep.nn.conv.attention_conv import check_options
+
 
 class ConstituentConv(nn.Module):
     r"""Self-attention weighted by the probability that two nodes are in one constituent, from "Tree
     Transformer: Integrating Tree Structures into Self-Attention".
 
-    :meth:`links` gives, from normalised states, the probability :math:`a_i` that the neighbours :math:`i` and :math:`i + 1` belong
-    together. Each node shares one unit between its two neighbours, both ends have a say, and what was linked
-    in a lower layer stays so:
+    :meth:`links` gives, from normalised states, the probability :math:`a_i` that the neighbours :math:`i` and
+    :math:`i + 1` belong together. Each node shares one unit between its two neighbours, both ends have a say,
+    and what was linked in a lower layer stays so:
 
     .. math::
         (p_{i,i-1}, p_{i,i+1}) &= \mathrm{softmax}(s_{i,i-1}, s_{i,i+1}), \quad
@@ -48,6 +50,9 @@ class ConstituentConv(nn.Module):
           last of an example; ptr: :math:`(B + 1)`
         - output: :math:`(|\mathcal{V}|, H \cdot C')`; with :obj:`return_attention_weights` also
           ``(pairs, alpha)``, all pairs of each example and their weights :math:`(|\mathcal{P}|, H)`
+
+    Raises:
+        ValueError: If a size is below 1 or :obj:`dropout` not between 0 and 1.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class ConstituentConv(nn.Module):
         renormalize: bool = False,
     ) -> None:
         super().__init__()
+        check_options(in_channels, out_channels, heads, dropout)
         self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
         self.dropout, self.renormalize = dropout, renormalize
         self.lin_query = nn.Linear(in_channels, heads * out_channels)
@@ -85,13 +91,16 @@ class ConstituentConv(nn.Module):
             ptr: Example boundaries.
             below: What this gave in the layer below. (default: there is none)
         """
+        if x.size(0) == 0:
+            return x.sum(dim=-1)
         x = self.norm_link(x)
         query, key = self.lin_link_query(x), self.lin_link_key(x)
         scale = self.in_channels / 2
         right = F.pad((query[:-1] * key[1:]).sum(-1), (0, 1)) / scale
         left = F.pad((query[1:] * key[:-1]).sum(-1), (1, 0)) / scale
-        first, last = torch.zeros_like(right, dtype=torch.bool), torch.zeros_like(right, dtype=torch.bool)
-        first[ptr[:-1]], last[ptr[1:] - 1] = True, True
+        batch = _example_of(x, ptr)
+        other = batch[1:] != batch[:-1]  # the next node is of another example
+        first, last = F.pad(other, (1, 0), value=True), F.pad(other, (0, 1), value=True)
         # A node with one neighbour gives it all.
         to_right = F.logsigmoid(right - left).masked_fill(first, 0.0)
         to_left = F.logsigmoid(left - right).masked_fill(last, 0.0)
@@ -101,8 +110,14 @@ class ConstituentConv(nn.Module):
     def forward(
         self, x: Tensor, link: Tensor, ptr: Tensor, *, return_attention_weights: bool | None = None
     ) -> Any:
-        sizes = ptr.diff()
-        batch = torch.arange(sizes.numel(), device=x.device).repeat_interleave(sizes, output_size=x.size(0))
+        if x.size(0) == 0:  # which cannot be padded
+            out = self.lin_value(x)
+            return (
+                (out, (ptr.new_zeros(2, 0), out.new_zeros(0, self.heads)))
+                if return_attention_weights
+                else out
+            )
+        batch = _example_of(x, ptr)
         query, key, value = (
             self._split(lin(x), batch) for lin in (self.lin_query, self.lin_key, self.lin_value)
         )
@@ -134,6 +149,13 @@ class ConstituentConv(nn.Module):
         ]
         sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
         return f"{type(self).__name__}({sizes}{''.join(shown)})"
+
+
+def _example_of(x: Tensor, ptr: Tensor) -> Tensor:
+    """The example of every node ``[num_nodes]``."""
+    sizes = ptr.diff()
+    number = torch.arange(sizes.numel(), device=x.device)
+    return number.repeat_interleave(sizes, output_size=x.size(0))
 
 
 def _prior(link: Tensor, batch: Tensor) -> Tensor:

@@ -47,8 +47,8 @@ class GATEConv(AttentionConv):
         - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
 
     Raises:
-        ValueError: If a distance is below 1, there is not one for each head, or the data has cliques, whose
-            pairs have no distance.
+        ValueError: If a distance is below 1, there is not one for each head, the edges have no types, or the
+            data has cliques, whose pairs have no distance.
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"max_distance": 1}
@@ -74,11 +74,11 @@ class GATEConv(AttentionConv):
         self.register_buffer("limit", torch.tensor(limits), persistent=False)
         self.register_buffer("distance", _distance_table(), persistent=False)
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         x: Tensor,
         edge_index: Tensor,
-        edge_type: Tensor,
+        edge_type: Tensor | None = None,
         *,
         clique: Tensor | None = None,
         ptr: Tensor | None = None,
@@ -86,6 +86,10 @@ class GATEConv(AttentionConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         edge_index = self._check(x, edge_index)
+        if edge_type is None:
+            raise ValueError(
+                "'edge_type' is missing: resolve('gate', max_distance=...) gives edges and types"
+            )
         if edge_type.shape != edge_index.shape[1:]:
             shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
             raise ValueError(

@@ -41,7 +41,8 @@ class LISAConv(AttentionConv):
             stand too.
 
     Raises:
-        ValueError: If there is no syntactic head or no other.
+        ValueError: If there is no syntactic head or no other, the data has no cliques, or an explainer or a
+            hook wants messages, which the pairs of a clique do not send.
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"syntactic_heads": 1}
@@ -66,11 +67,13 @@ class LISAConv(AttentionConv):
     ) -> Any:
         edge_index = self._check(x, edge_index)
         layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
-        if layout.group is None or self.sends_messages:  # nothing that only some heads see; or refused
-            return self.attend(
-                x, edge_index, layout=layout, return_attention_weights=return_attention_weights
-            )
         check_layout(layout, edge_index)
+        if layout.group is None:
+            raise ValueError(
+                "'clique' is missing: the plain heads see cliques, which resolve('lisa-complete') gives"
+            )
+        if self.sends_messages:
+            raise ValueError("LISAConv sends no messages: its plain heads see cliques, which have no edges")
         states = [
             lin(x).view(-1, self.heads, self.out_channels)
             for lin in (self.lin_query, self.lin_key, self.lin_value)

@@ -38,7 +38,7 @@ class ConstituentTransformer(TextEncoder):
         - data: a node table; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`.
+        ValueError: If :obj:`num_layers` is below 1, or :obj:`heads` does not divide :obj:`hidden_channels`.
     """
 
     def __init__(
@@ -56,7 +56,9 @@ class ConstituentTransformer(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if hidden_channels % heads:
+        if num_layers < 1:
+            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        if heads < 1 or hidden_channels % heads:
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
         self.hidden_channels = hidden_channels
         self.embedding = NodeEmbedding(

@@ -17,7 +17,9 @@ class ContextTransformer(ContextEncoder):
     Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation", and
     Transformer+DRA, LISA, GATE and Tree-Transformer, which differ from it by edges and scores alone.
 
-    A row of the memory is a node, ROOT nodes included; its group is its utterance.
+    A row of the memory is a node, ROOT nodes included; its group is its utterance. Without position embedding
+    in :obj:`encoder`, as with DRA, neither the order of words nor that of turns is known: turns of equal
+    content give equal rows.
 
     Args:
         encoder: Encodes the nodes, e.g. :class:`GraphTransformer` or :class:`ConstituentTransformer`; has an

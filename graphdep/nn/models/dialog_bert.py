@@ -21,7 +21,7 @@ from graphdep.nn.models.text_encoder import TextEncoder
 OBJECTIVES = ("mur", "duor")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _UtteranceMemory(Memory):
     """Also the vectors of the utterances that the context encoder read."""
 
@@ -78,7 +78,8 @@ class DialogBERT(ContextEncoder):
         heads: Its attention heads. (default: :obj:`16`)
         ff_channels: Size of its feed-forward layers. (default: :obj:`3072`)
         dropout: Its dropout probability. (default: :obj:`0.1`)
-        turn_embedding: Tell the order of the utterances. (default: :obj:`True`)
+        turn_embedding: Tell the order of the utterances. It stays with DRA, where only :obj:`encoder` is
+            without positions: the order of turns is known, that of words is not. (default: :obj:`True`)
         max_turns: Turns told apart. (default: :obj:`64`)
         objectives: Of ``"mur"`` and ``"duor"`` those to train with. (default: both)
         min_utterances: Utterances of a context in which one is masked. (default: :obj:`3`)
@@ -88,7 +89,8 @@ class DialogBERT(ContextEncoder):
         - data: what :obj:`encoder` takes, with ROOT nodes; output: a :class:`Memory` of one row an utterance
 
     Raises:
-        ValueError: If an objective is unknown, or :obj:`heads` does not divide the size of the states.
+        ValueError: If :obj:`objectives` is one string or has an unknown name, or :obj:`heads` does not divide
+            the size of the states.
     """
 
     def __init__(
@@ -106,6 +108,10 @@ class DialogBERT(ContextEncoder):
         detach_target: bool = True,
     ) -> None:
         super().__init__()
+        if isinstance(objectives, str):  # whose letters would be taken one by one
+            raise ValueError(
+                f"'objectives' must be several names, e.g. ['mur'], not one (got {objectives!r})"
+            )
         self.objectives = tuple(objectives)
         for objective in self.objectives:
             if objective not in OBJECTIVES:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import torch
@@ -21,18 +23,28 @@ class DialogueModel(nn.Module):
 
     Args:
         encoder: Gives the rows that the decoder reads.
-        decoder: Shares the encoder's word vectors.
+        decoder: Shares the encoder's word vectors: it is made with ``encoder.embedding``.
 
     Shapes:
         - data: a batch of contexts with the node table and ``target_ids``, made with
           ``DataLoader(..., follow_batch=["target_ids"])``; output: logits :math:`(\sum T, |\mathcal{W}|)`
 
     Raises:
-        ValueError: If the data has no ``target_ids``, or a batch was made without ``follow_batch``.
+        ValueError: If :obj:`decoder` has another embedding or size than :obj:`encoder`, the data has no
+            ``target_ids``, or a batch was made without ``follow_batch``.
     """
 
     def __init__(self, encoder: ContextEncoder, decoder: ResponseDecoder) -> None:
         super().__init__()
+        if decoder.embedding is not encoder.embedding:
+            raise ValueError(
+                "'decoder' must share the embedding of 'encoder': make it with encoder.embedding"
+            )
+        sizes = encoder.hidden_channels, decoder.hidden_channels
+        if sizes[0] != sizes[1]:
+            raise ValueError(
+                f"'decoder' must have the 'hidden_channels' of 'encoder', {sizes[0]} (got {sizes[1]})"
+            )
         self.encoder, self.decoder = encoder, decoder
 
     def reset_parameters(self) -> None:
@@ -62,17 +74,13 @@ class DialogueModel(nn.Module):
     ) -> list[list[Hypothesis]]:
         """Responses to every context, without dropout; see :func:`graphdep.decoding.generate`.
 
-        Draws depend on the seed and the words of the context, not on the rest of the batch.
+        Draws depend on the seed and the words of the context, not on the rest of the batch. Afterwards every
+        module is in the mode, training or evaluation, that it was in.
         """
         ids, bounds = data.input_ids.cpu(), example_bounds(data).tolist()
         keys = [zlib.crc32(ids[a:b].numpy().tobytes()) for a, b in pairwise(bounds)]
-        training = self.training
-        self.eval()
-        try:
-            with torch.no_grad():
-                return generate(self.decoder, self.encoder(data), config, keys=keys, generator=generator)
-        finally:
-            self.train(training)
+        with torch.no_grad(), _evaluating(self):
+            return generate(self.decoder, self.encoder(data), config, keys=keys, generator=generator)
 
 
 def target_bounds(data: Data) -> Tensor:
@@ -91,6 +99,18 @@ def target_bounds(data: Data) -> Tensor:
             "the batch has no 'target_ids_ptr': make it with DataLoader(..., follow_batch=['target_ids'])"
         )
     return torch.tensor([0, data.target_ids.numel()], device=data.target_ids.device)
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode; afterwards each module, e.g. a frozen encoder, is in its own mode again."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
 
 
 def _precise(logits: Tensor) -> Tensor:

@@ -24,9 +24,11 @@ class GraphTransformer(TextEncoder):
 
     Args:
         num_words: Size of the vocabulary.
-        conv: Makes the attention of a layer from its number, counted from 0; its output has
-            :obj:`hidden_channels` channels. An attention whose ``forward`` has an argument ``edge_type`` is
-            given the types of the edges.
+        conv: Makes the attention of a layer from its number, counted from 0: one of
+            :mod:`graphdep.nn.conv`, or any PyG conv over ``x`` and ``edge_index``; its output has
+            :obj:`hidden_channels` channels. It is given the types of the edges and the shared
+            :class:`~graphdep.nn.attention.AttentionLayout` where its ``forward`` has an argument
+            ``edge_type`` or ``layout``.
         hidden_channels: Size of the node states. (default: :obj:`768`)
         num_layers: Number of blocks. (default: :obj:`3`)
         ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
@@ -43,7 +45,8 @@ class GraphTransformer(TextEncoder):
           ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`num_layers` is below 1, or the data lacks edges or their types.
+        ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques
+            that an attention without ``layout`` cannot see.
     """
 
     def __init__(
@@ -80,24 +83,38 @@ class GraphTransformer(TextEncoder):
             for number in range(num_layers)
         )
         self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
-        self.typed = [_wants_types(layer.conv) for layer in self.layers]
+        self.wanted = [_wanted(layer.conv) for layer in self.layers]
 
     def forward(self, data: Data) -> Tensor:
         if data.edge_index is None:
             raise ValueError(
                 "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
             )
-        if any(self.typed) and "edge_type" not in data:
-            raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
+        self._check(data)
         layout = AttentionLayout(
             data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr")
         )
+        given = {"edge_type": data.get("edge_type"), "layout": layout}
         x = self.embedding(data)
-        for layer, typed in zip(self.layers, self.typed):
-            types = (data.edge_type,) if typed else ()
-            x = layer(x, data.edge_index, *types, layout=layout)
+        for layer, wanted in zip(self.layers, self.wanted):
+            x = layer(x, data.edge_index, **{name: given[name] for name in wanted})
         return self.norm(x)
 
+    def _check(self, data: Data) -> None:
+        if any("edge_type" in wanted for wanted in self.wanted) and "edge_type" not in data:
+            raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
+        if "clique" not in data:
+            return
+        for layer, wanted in zip(self.layers, self.wanted):
+            if "layout" not in wanted:
+                raise ValueError(
+                    f"{type(layer.conv).__name__} sees edges alone and the data has a 'clique': write its "
+                    "pairs out, e.g. with resolve('transformer', materialize=True)"
+                )
 
-def _wants_types(conv: nn.Module | Tensor) -> bool:
-    return isinstance(conv, nn.Module) and "edge_type" in inspect.signature(conv.forward).parameters
+
+def _wanted(conv: nn.Module | Tensor) -> list[str]:
+    """What an attention is given beside the states and the edges."""
+    assert isinstance(conv, nn.Module)
+    parameters = inspect.signature(conv.forward).parameters
+    return [name for name in ("edge_type", "layout") if name in parameters]

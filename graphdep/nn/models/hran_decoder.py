@@ -64,6 +64,7 @@ class HRANDecoder(ResponseDecoder):
         self.gru = nn.GRUCell(2 * channels, channels)
         self.dropout = nn.Dropout(dropout)
         self.output = WordOutput(embedding, hidden_channels, tie=tie)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws its own parameters anew; the word vectors are the encoder's."""

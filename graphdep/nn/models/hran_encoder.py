@@ -35,7 +35,7 @@ class HRANEncoder(ContextEncoder):
         - data: a node table with ROOT nodes; output: a :class:`Memory` of one row a word or ROOT
 
     Raises:
-        ValueError: If :obj:`hidden_channels` is odd, or the data has no ROOT nodes.
+        ValueError: If :obj:`hidden_channels` is below 1 or odd, or the data has no ROOT nodes.
     """
 
     def __init__(

@@ -40,11 +40,12 @@ class HREDDecoder(ResponseDecoder):
         self, embedding: NodeEmbedding, hidden_channels: int, *, dropout: float = 0.1, tie: bool = True
     ) -> None:
         super().__init__()
-        self.embedding = embedding
+        self.embedding, self.hidden_channels = embedding, hidden_channels
         self.lin_start = nn.Linear(hidden_channels, hidden_channels)
         self.gru = nn.GRU(2 * hidden_channels, hidden_channels, batch_first=True)
         self.dropout = nn.Dropout(dropout)
         self.output = WordOutput(embedding, hidden_channels, tie=tie)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws its own parameters anew; the word vectors are the encoder's."""

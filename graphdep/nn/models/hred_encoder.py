@@ -37,7 +37,8 @@ class HREDEncoder(ContextEncoder):
         - data: a node table with ROOT nodes; output: a :class:`Memory` of one row an example
 
     Raises:
-        ValueError: If :obj:`hidden_channels` is odd for two directions, or the data has no ROOT nodes.
+        ValueError: If :obj:`hidden_channels` is below 1 or odd for two directions, or the data has no ROOT
+            nodes.
     """
 
     def __init__(

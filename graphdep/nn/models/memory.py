@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Memory:
     """Encoded contexts, packed: the rows of one example after those of the other, without padding.
 
@@ -27,3 +27,8 @@ class Memory:
     @property
     def num_examples(self) -> int:
         return self.ptr.numel() - 1
+
+    def __repr__(self) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        shapes = (f"{name}={None if x is None else [*x.shape]}" for name, x in values.items())
+        return f"{type(self).__name__}({', '.join(shapes)})"

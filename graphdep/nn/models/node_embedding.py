@@ -31,7 +31,8 @@ class NodeEmbedding(nn.Module):
           :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`vectors` do not fit the vocabulary, or the data has no ``input_ids``.
+        ValueError: If :obj:`hidden_channels` is below 1, :obj:`vectors` do not fit the vocabulary, or the
+            data has no ``input_ids``.
     """
 
     def __init__(
@@ -45,6 +46,8 @@ class NodeEmbedding(nn.Module):
         dropout: float = 0.1,
     ) -> None:
         super().__init__()
+        if hidden_channels < 1:
+            raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
         if vectors is not None and (vectors.dim() != 2 or vectors.size(0) != num_words):
             raise ValueError(f"'vectors' must be of shape [{num_words}, dim] (got {[*vectors.shape]})")
         dim = hidden_channels if vectors is None else vectors.size(1)

@@ -8,17 +8,15 @@ from torch import Tensor, nn
 
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
-from graphdep.vocab import ROOT, Vocab
-
-ROOT_ID = Vocab()[ROOT]
+from graphdep.vocab import ROOT_ID
 
 
 class ResponseDecoder(nn.Module):
     r"""Base of the decoders of dialogues: from an encoded context to the logits of a response's tokens.
 
-    A subclass sets :attr:`embedding`, which it shares with the encoder and does not reset. Teacher forcing
-    (:meth:`forward`) and decoding step by step (:meth:`start`, :meth:`step`, :meth:`select`) give the same
-    logits. The first token follows on ``[ROOT]``.
+    A subclass sets :attr:`hidden_channels`, the encoder's too, and :attr:`embedding`, which it shares with
+    the encoder and does not reset. Teacher forcing (:meth:`forward`) and decoding step by step
+    (:meth:`start`, :meth:`step`, :meth:`select`) give the same logits. The first token follows on ``[ROOT]``.
 
     Shapes:
         - target_ids: :math:`(\sum T)`, packed; target_ptr: :math:`(B + 1)`; output:
@@ -26,6 +24,7 @@ class ResponseDecoder(nn.Module):
         - tokens: :math:`(E, W)`, for :math:`W` hypotheses of each of :math:`E` examples
     """
 
+    hidden_channels: int
     embedding: NodeEmbedding
 
     def forward(self, memory: Memory, target_ids: Tensor, target_ptr: Tensor) -> Tensor:

@@ -39,7 +39,7 @@ class TransformerDecoder(ResponseDecoder):
         - memory: any rows with :math:`C` channels; see :class:`ResponseDecoder`
 
     Raises:
-        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`.
+        ValueError: If :obj:`num_layers` is below 1, or :obj:`heads` does not divide :obj:`hidden_channels`.
     """
 
     def __init__(
@@ -56,9 +56,11 @@ class TransformerDecoder(ResponseDecoder):
         max_positions: int = 512,
     ) -> None:
         super().__init__()
-        if hidden_channels % heads:
+        if num_layers < 1:
+            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        if heads < 1 or hidden_channels % heads:
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
-        self.embedding = embedding
+        self.embedding, self.hidden_channels = embedding, hidden_channels
         self.position = nn.Embedding(max_positions, hidden_channels)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
@@ -166,9 +168,7 @@ class _Attention(nn.Module):
 
     def forward(self, x: Tensor, rows: Tensor, layout: PackedLayout, *, causal: bool) -> Tensor:
         dropout_p = self.dropout if self.training else 0.0
-        out = packed_attention(
-            self.query(x), *self.project(rows), layout=layout, causal=causal, dropout_p=dropout_p
-        )
+        out = packed_attention(self.query(x), *self.project(rows), layout, causal=causal, dropout_p=dropout_p)
         return self.lin_out(out.flatten(1))
 
 

@@ -25,6 +25,9 @@ class TransformerLayer(nn.Module):
 
     Shapes:
         - x: :math:`(|\mathcal{V}|, C)`; output the same
+
+    Raises:
+        ValueError: If the output of :obj:`conv` has not :obj:`hidden_channels` channels.
     """
 
     def __init__(
@@ -65,4 +68,9 @@ class TransformerLayer(nn.Module):
         return self.norm_feed_forward(x + self.dropout(self.feed_forward(x)))
 
     def _attend(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return self.dropout(self.lin_out(self.conv(x, *args, **kwargs)))
+        out = self.conv(x, *args, **kwargs)
+        if out.size(-1) != self.lin_out.in_features:
+            raise ValueError(
+                f"the output of 'conv' must have {self.lin_out.in_features} channels (got {out.size(-1)})"
+            )
+        return self.dropout(self.lin_out(out))

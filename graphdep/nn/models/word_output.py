@@ -38,6 +38,9 @@ class WordOutput(nn.Module):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
+    def extra_repr(self) -> str:
+        return f"tie={self.tie}"
+
     def forward(self, x: Tensor, embedding: NodeEmbedding) -> Tensor:
         x = self.lin(x)
         return nn.functional.linear(x, embedding.word.weight, self.bias) if self.tie else x

@@ -48,7 +48,8 @@ def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: 
     results = []
     for attend in (packed_attention, slow):
         leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-        out = attend(*leaves, *ptr, causal=causal)
+        bounds = ptr if attend is slow else [tuple(ptr)]
+        out = attend(*leaves, *bounds, causal=causal)
         out = out + 0 * torch.cat(leaves).sum()  # where nothing sees anything, there is no gradient otherwise
         grads = torch.autograd.grad(out, leaves, states(q.size(0), seed=9))
         results.append((out, *grads))
@@ -59,17 +60,18 @@ def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: 
 @given(SIZES)
 def test_an_example_is_as_if_alone(sizes: list[tuple[int, int]]) -> None:
     q, k, v, query_ptr, key_ptr = make(sizes)
-    out = packed_attention(q, k, v, query_ptr, key_ptr)
+    out = packed_attention(q, k, v, (query_ptr, key_ptr))
     for i in range(len(sizes)):
         own, keys = slice(*query_ptr[i : i + 2]), slice(*key_ptr[i : i + 2])
-        alone = packed_attention(q[own], k[keys], v[keys], *(torch.tensor([0, n]) for n in sizes[i]))
+        bounds = tuple(torch.tensor([0, n]) for n in sizes[i])
+        alone = packed_attention(q[own], k[keys], v[keys], bounds)
         assert torch.allclose(out[own], alone, atol=1e-12)
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_bfloat16(causal: bool) -> None:
     q, k, v, *ptr = make([(5, 5), (1, 1), (9, 9), (6, 6)], torch.bfloat16)
-    out = packed_attention(q, k, v, *ptr, causal=causal)
+    out = packed_attention(q, k, v, tuple(ptr), causal=causal)
     assert out.dtype == torch.bfloat16
     expected = slow(q.double(), k.double(), v.double(), *ptr, causal=causal)
     assert torch.allclose(out.double(), expected, atol=3e-2)
@@ -77,7 +79,7 @@ def test_bfloat16(causal: bool) -> None:
 
 def test_queries_without_keys_get_zeros() -> None:
     q, k, v, *ptr = make([(2, 0), (3, 4), (0, 5), (1, 0)])
-    out = packed_attention(q, k, v, *ptr)
+    out = packed_attention(q, k, v, tuple(ptr))
     assert not out[[0, 1, 5]].any()
     assert out[2:5].all()
 
@@ -95,7 +97,7 @@ def test_similar_examples_share_a_block() -> None:
 def test_dropout_drops_weights() -> None:
     q, k, _, *ptr = make([(40, 40), (40, 40)])
     torch.manual_seed(0)
-    out = packed_attention(q, k, torch.ones_like(k), *ptr, dropout_p=0.5)
+    out = packed_attention(q, k, torch.ones_like(k), tuple(ptr), dropout_p=0.5)
     assert out.std() > 0.05
     assert abs(float(out.mean()) - 1) < 0.1
 
@@ -103,20 +105,24 @@ def test_dropout_drops_weights() -> None:
 def test_a_layout_can_be_shared() -> None:
     q, k, v, *ptr = make([(2, 3), (4, 1)])
     layout = PackedLayout(*ptr)
-    assert torch.equal(packed_attention(q, k, v, layout=layout), packed_attention(q, k, v, *ptr))
+    assert repr(layout) == "PackedLayout(6 queries, 4 keys, blocks=2)"
+    assert torch.equal(packed_attention(q, k, v, layout), packed_attention(q, k, v, tuple(ptr)))
     with pytest.raises(ValueError, match=r"6 queries and 4 keys \(got 6 and 3\)"):
-        packed_attention(q, k[:3], v[:3], layout=layout)
-    with pytest.raises(ValueError, match="needed where there is no 'layout'"):
-        packed_attention(q, k, v)
+        packed_attention(q, k[:3], v[:3], layout)
+    for wrong, kind in ((None, "NoneType"), (ptr[0], "Tensor"), ((ptr[0],), "tuple")):
+        with pytest.raises(ValueError, match=f"the pair .query_ptr, key_ptr. .got {kind}"):
+            packed_attention(q, k, v, wrong)
+    with pytest.raises(TypeError):  # a layout and bounds, which need not agree
+        packed_attention(q, k, v, *ptr, layout=layout)
 
 
 def test_wrong_input() -> None:
     q, k, v, *ptr = make([(2, 3)])
     with pytest.raises(ValueError, match=r"got \[2, 3, 4\], \[3, 3, 4\], \[2, 3, 4\]"):
-        packed_attention(q, k, v[:2], *ptr)
+        packed_attention(q, k, v[:2], tuple(ptr))
     with pytest.raises(ValueError, match="as many keys as queries"):
-        packed_attention(q, k, v, *ptr, causal=True)
+        packed_attention(q, k, v, tuple(ptr), causal=True)
     with pytest.raises(ValueError, match=r"got \[2\] and \[3\]"):
-        packed_attention(q, k, v, ptr[0], torch.tensor([0, 1, 3]))
+        packed_attention(q, k, v, (ptr[0], torch.tensor([0, 1, 3])))
     with pytest.raises(ValueError, match=r"'dropout_p' must be between 0 and 1 \(got 2\)"):
-        packed_attention(q, k, v, *ptr, dropout_p=2)
+        packed_attention(q, k, v, tuple(ptr), dropout_p=2)

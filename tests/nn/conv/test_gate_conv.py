@@ -129,6 +129,9 @@ def test_errors() -> None:
             make(wrong)
     conv, data = make(), resolve("gate")(dialogue(1, 3))
     x = states(data)
+    for missing in ((), (None,)):
+        with pytest.raises(ValueError, match="'edge_type' is missing: resolve\\('gate', max_distance"):
+            conv(x, data.edge_index, *missing)
     with pytest.raises(ValueError, match="'edge_type' must hold one relation id an edge"):
         conv(x, data.edge_index, data.edge_type[:-1])
     with pytest.raises(ValueError, match="the pairs of a clique have no distance"):

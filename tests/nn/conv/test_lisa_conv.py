@@ -10,7 +10,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import to_data
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.conv import AttentionConv, LISAConv
+from graphdep.nn.conv import LISAConv
 from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
 
@@ -90,12 +90,11 @@ def test_a_shared_layout() -> None:
         conv(x, data.edge_index.flip(0), layout=layout)
 
 
-def test_without_cliques_it_is_plain_attention() -> None:
-    conv, plain = make(), AttentionConv(SIZE, 3, HEADS).double()
-    plain.load_state_dict(conv.state_dict())
-    data = resolve("dra")(dialogue(1, 5, 2))
-    x = states(data)
-    assert torch.equal(conv(x, data.edge_index), plain(x, data.edge_index))
+def test_without_cliques_there_is_nothing_for_the_plain_heads() -> None:
+    conv, data = make(), resolve("lisa")(dialogue(1, 5, 2))
+    for given in ({}, {"layout": AttentionLayout(data.edge_index, data.num_nodes)}):
+        with pytest.raises(ValueError, match="'clique' is missing: .*resolve\\('lisa-complete'\\)"):
+            conv(states(data), data.edge_index, **given)
 
 
 def test_gradients() -> None:
@@ -123,5 +122,7 @@ def test_errors() -> None:
             make(number)
     conv, data = make(), resolve("lisa-complete")(dialogue(1, 3))
     conv.register_message_forward_hook(lambda *args: None)
-    with pytest.raises(ValueError, match="a clique has no edges to explain"):
+    with pytest.raises(ValueError, match="LISAConv sends no messages: its plain heads see cliques"):
         conv(states(data), data.edge_index, clique=data.clique)
+    with pytest.raises(ValueError, match="'clique' is missing"):
+        conv(states(data), data.edge_index)

@@ -80,5 +80,8 @@ def test_reset_readout_and_dropout() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="'heads' \\(3\\) must divide 'hidden_channels' \\(8\\)"):
-        make(heads=3)
+    for heads in (3, 0):
+        with pytest.raises(ValueError, match=f"'heads' \\({heads}\\) must divide 'hidden_channels' \\(8\\)"):
+            make(heads=heads)
+    with pytest.raises(ValueError, match="'num_layers' must be at least 1 \\(got 0\\)"):
+        make(num_layers=0)

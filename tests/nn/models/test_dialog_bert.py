@@ -239,9 +239,12 @@ def test_any_text_encoder_will_do() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'objectives' must be of mur, duor \\(got 'nug'\\)"):
         make(objectives=("mur", "nug"))
+    with pytest.raises(ValueError, match="'objectives' must be several names.* not one \\(got 'mur'\\)"):
+        make(objectives="mur")
     with pytest.raises(ValueError, match="'heads' \\(3\\) must divide 'hidden_channels' \\(8\\)"):
         make(heads=3)
     model, data = make(), batch(3)
     memory = model(data)
+    assert repr(memory) == "_UtteranceMemory(x=[3, 8], ptr=[2], group=None, utterances=[3, 8])"
     with pytest.raises(ValueError, match="'memory' must be what DialogBERT gave \\(got Memory\\)"):
         model.auxiliary(data, Memory(memory.x, memory.ptr))

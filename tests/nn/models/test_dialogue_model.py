@@ -62,7 +62,7 @@ each_decoder = pytest.mark.parametrize("decoder", DECODERS)
 
 
 def make(decoder: str = "transformer") -> DialogueModel:
-    torch.manual_seed(0)
+    torch.manual_seed(1)
     encoder = Encoder()
     model = DialogueModel(encoder, DECODERS[decoder](encoder.embedding))
     for parameter in model.parameters():  # or the responses of all contexts are alike
@@ -168,3 +168,25 @@ def test_data_that_cannot_serve() -> None:
     with pytest.raises(ValueError, match="no 'target_ids'"):
         model(data)
     assert len(model.generate(data, DecodeConfig(max_length=3))) == 1
+
+
+@each_decoder
+def test_a_decoder_that_does_not_fit(decoder: str) -> None:
+    encoder, other = Encoder(), Encoder()
+    with pytest.raises(ValueError, match="'decoder' must share the embedding of 'encoder'"):
+        DialogueModel(encoder, DECODERS[decoder](other.embedding))
+    encoder.hidden_channels = 6
+    with pytest.raises(ValueError, match="'hidden_channels' of 'encoder', 6 \\(got 8\\)"):
+        DialogueModel(encoder, DECODERS[decoder](encoder.embedding))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_generation_leaves_every_module_in_its_mode(training: bool) -> None:
+    model, config = make().train(training), DecodeConfig(max_length=3)
+    model.encoder.train(not training)  # e.g. frozen
+    modes = {name: module.training for name, module in model.named_modules()}
+    model.generate(batch(), config)
+    assert {name: module.training for name, module in model.named_modules()} == modes
+    with pytest.raises(AttributeError):
+        model.generate(batch(), None)
+    assert {name: module.training for name, module in model.named_modules()} == modes

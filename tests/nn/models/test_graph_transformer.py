@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
+from torch_geometric.nn import GATv2Conv, RGATConv, TransformerConv
 
-from graphdep import Vocab, to_data
+from graphdep import RelationVocab, Vocab, to_data
 from graphdep.nn.conv import AttentionConv, DRAConv, GATEConv, LISAConv
 from graphdep.nn.models import GraphTransformer, TextEncoder
 from graphdep.testing import random_sentence
@@ -152,3 +153,42 @@ def test_errors() -> None:
         make()(example(1))
     with pytest.raises(ValueError, match="no 'edge_type': apply TreePathTypes\\(\\)"):
         make("gate")(resolve("dra")(example(1)))
+
+
+PYG = {
+    "TransformerConv": lambda number: TransformerConv(12, 4, 3),
+    "GATv2Conv": lambda number: GATv2Conv(12, 4, 3, add_self_loops=False),
+    "RGATConv": lambda number: RGATConv(12, 4, len(RelationVocab()), heads=3, num_bases=2),
+    "mixed": lambda number: DRAConv(12, 4, 3) if number else TransformerConv(12, 4, 3),
+}
+
+
+def build(conv) -> GraphTransformer:
+    torch.manual_seed(0)
+    sizes = {"hidden_channels": 12, "num_layers": 2, "ff_channels": 10, "dropout": 0.0}
+    model = GraphTransformer(len(VOCAB), conv, **sizes).double()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.4)
+    return model
+
+
+@pytest.mark.parametrize("name", PYG)
+def test_any_pyg_conv_will_do(name: str) -> None:
+    model, edges = build(PYG[name]), resolve("gate" if name == "RGATConv" else "dra")
+    data = edges(Batch.from_data_list([example(seed) for seed in range(3)]))
+    types = (data.edge_type,) if name == "RGATConv" else ()
+    x = model.embedding(data)
+    for layer in model.layers:
+        x = layer.norm_attention(x + layer.lin_out(layer.conv(x, data.edge_index, *types)))
+        x = layer.norm_feed_forward(x + layer.feed_forward(x))
+    torch.testing.assert_close(model(data), x)
+    alone = torch.cat([model(edges(example(seed))) for seed in range(3)])
+    torch.testing.assert_close(alone, x, rtol=0, atol=1e-10)
+
+
+def test_cliques_that_a_conv_cannot_see() -> None:
+    for name, kind in (("GATv2Conv", "GATv2Conv"), ("mixed", "TransformerConv")):
+        model = build(PYG[name])
+        with pytest.raises(ValueError, match=f"{kind} sees edges alone .*materialize=True"):
+            model(resolve("transformer")(example(1)))
+        assert model(resolve("transformer", materialize=True)(example(1))).isfinite().all()

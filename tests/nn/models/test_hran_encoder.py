@@ -54,3 +54,6 @@ def test_special_nodes_are_not_read() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'hidden_channels' must be even for two directions \\(got 7\\)"):
         make(hidden_channels=7)
+    for size in (0, -2):
+        with pytest.raises(ValueError, match=f"'hidden_channels' must be at least 1 \\(got {size}\\)"):
+            make(hidden_channels=size)

@@ -90,4 +90,7 @@ def test_dropout_in_training_only(layers: int) -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'hidden_channels' must be even for two directions \\(got 7\\)"):
         make(hidden_channels=7, bidirectional=True)
+    for size in (0, -2):
+        with pytest.raises(ValueError, match=f"'hidden_channels' must be at least 1 \\(got {size}\\)"):
+            make(hidden_channels=size)
     assert make(hidden_channels=7).hidden_channels == 7

@@ -77,6 +77,8 @@ def test_reset_parameters(vectors) -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'vectors' must be of shape \\[5, dim\\] \\(got \\[4, 6\\]\\)"):
         NodeEmbedding(5, 6, vectors=torch.zeros(4, 6))
+    with pytest.raises(ValueError, match="'hidden_channels' must be at least 1 \\(got 0\\)"):
+        NodeEmbedding(5, 0)
     without = data()
     del without["input_ids"]
     with pytest.raises(ValueError, match="no 'input_ids': call to_data\\(..., vocab=...\\)"):

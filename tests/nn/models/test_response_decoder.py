@@ -99,6 +99,24 @@ def test_hypotheses_are_as_if_alone(make: Make) -> None:
 
 
 @each_decoder
+@pytest.mark.parametrize("example", [[3, 1, 0, 2], [1, 0, 3, 2], [2, 2, 0, 0], [0, 0, 1, 1, 3, 3], [2, 0]])
+def test_examples_in_another_order(make: Make, example: list[int]) -> None:
+    """Permuted or repeated, also where they stay as many: each goes on as it would have."""
+    decoder, rows, order = build(make), memory(*CONTEXTS), torch.tensor(example)
+    first, second = (
+        torch.tensor([[5, 6], [7, 8], [9, 10], [3, 2]]),
+        torch.tensor([[4, 9], [1, 5], [6, 2], [8, 7]]),
+    )
+    _, state = decoder.step(decoder.start(rows), first[:, :1])
+    state = decoder.select(state, torch.arange(4), torch.zeros(4, 2, dtype=torch.long))
+    _, state = decoder.step(state, first)
+    expected, _ = decoder.step(state, second)
+    beam = torch.tensor([1, 0]).expand(order.numel(), 2)
+    got, _ = decoder.step(decoder.select(state, order, beam), second[order].flip(1))
+    assert torch.allclose(got, expected[order].flip(1), atol=1e-10)
+
+
+@each_decoder
 def test_an_example_is_as_if_alone(make: Make) -> None:
     decoder, rows, (ids, ptr) = build(make), memory(*CONTEXTS), targets(*SIZES)
     logits = decoder(rows, ids, ptr)
@@ -163,6 +181,27 @@ def test_reset_parameters(make: Make) -> None:
     decoder.reset_parameters()
     bad = [name for name, p in decoder.named_parameters() if not p.isfinite().all()]
     assert [name.split(".")[0] for name in bad] == ["embedding"]
+
+
+@each_decoder
+def test_a_new_decoder_leaves_the_embedding_alone_and_is_reset(make: Make) -> None:
+    embedding = NodeEmbedding(WORDS, CHANNELS, max_positions=0, max_levels=0, vectors=torch.randn(WORDS, 5))
+    before = {name: value.clone() for name, value in embedding.state_dict().items()}
+    torch.manual_seed(0)
+    decoder = make(embedding)
+    assert decoder.hidden_channels == CHANNELS
+    made = {name: value.clone() for name, value in decoder.state_dict().items()}
+    assert all(torch.equal(value, before[name]) for name, value in embedding.state_dict().items())
+    decoder.reset_parameters()
+    assert all(torch.equal(value, before[name]) for name, value in embedding.state_dict().items())
+    assert not all(torch.equal(value, made[name]) for name, value in decoder.state_dict().items())
+
+
+@each_decoder
+def test_a_new_decoder_draws_its_parameters(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedding, calls = NodeEmbedding(WORDS, CHANNELS, max_positions=0, max_levels=0), []
+    monkeypatch.setattr(type(make(embedding)), "reset_parameters", lambda decoder: calls.append(decoder))
+    assert calls == [make(embedding)]
 
 
 def test_previous_ids() -> None:

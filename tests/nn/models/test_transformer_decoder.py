@@ -80,6 +80,9 @@ def test_bfloat16_training() -> None:
     assert all(p.grad is not None and p.grad.isfinite().all() for p in decoder.parameters())
 
 
-def test_heads_must_divide_the_channels() -> None:
-    with pytest.raises(ValueError, match=r"'heads' \(3\) must divide 'hidden_channels' \(8\)"):
-        make(heads=3)
+def test_errors() -> None:
+    for heads in (3, 0):
+        with pytest.raises(ValueError, match=rf"'heads' \({heads}\) must divide 'hidden_channels' \(8\)"):
+            make(heads=heads)
+    with pytest.raises(ValueError, match=r"'num_layers' must be at least 1 \(got 0\)"):
+        make(num_layers=0)

@@ -21,3 +21,5 @@ def test_untied() -> None:
     output, x = WordOutput(embedding, 6, tie=False), torch.randn(3, 6)
     assert torch.equal(output(x, embedding), output.lin(x))
     assert output(x, embedding).shape == (3, 7)
+    assert "tie=False" in repr(output)
+    assert "tie=True" in repr(WordOutput(embedding, 6))

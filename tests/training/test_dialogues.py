@@ -8,13 +8,13 @@ import torch
 
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
-from graphdep.training.generation_presets import GENERATION_MODELS
+from graphdep.training.dialogue_presets import DIALOGUE_MODELS
 from graphdep.training.report import write_report
 from graphdep.training.responses import spread_over
 from graphdep.training.run import RESULT
 from graphdep.training.token_batches import TokenBatchSampler
 
-WORDS = [name for name, preset in GENERATION_MODELS.items() if "pieces" not in preset.overrides]
+WORDS = [name for name, preset in DIALOGUE_MODELS.items() if "pieces" not in preset.overrides]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
 SIZES |= {"context_layers": 1, "decoder_layers": 1}
 
@@ -60,19 +60,19 @@ def test_a_model_learns_what_follows(dialogues, tmp_path):
 def test_resumed_is_uninterrupted(dialogues, tmp_path, monkeypatch):
     config = TrainConfig.of("dialogbert", **{**dialogues, "max_epochs": 3, "dropout": 0.2})
     whole = train(config, tmp_path / "whole")
-    from graphdep.tasks import GenerationTask
+    from graphdep.tasks import DialogueTask
 
-    original = GenerationTask.loss
+    original = DialogueTask.loss
 
     def interrupted(self, batch):
         if self.current_epoch == 2:
             raise KeyboardInterrupt
         return original(self, batch)
 
-    monkeypatch.setattr(GenerationTask, "loss", interrupted)
+    monkeypatch.setattr(DialogueTask, "loss", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train(config, tmp_path / "halves")
-    monkeypatch.setattr(GenerationTask, "loss", original)
+    monkeypatch.setattr(DialogueTask, "loss", original)
     resumed = train(config, tmp_path / "halves", resume=True)
     assert resumed["metrics"] == whole["metrics"]
 
@@ -84,11 +84,11 @@ def test_more_epochs_are_another_run_where_the_rate_falls(dialogues, tmp_path):
 
 
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_checkpoint(dialogues, tmp_path, monkeypatch):
-    from graphdep.tasks import GenerationTask, TrainingError
+    from graphdep.tasks import DialogueTask, TrainingError
 
-    original = GenerationTask.loss
+    original = DialogueTask.loss
     monkeypatch.setattr(
-        GenerationTask,
+        DialogueTask,
         "loss",
         lambda self, batch: original(self, batch) * (math.nan if self.current_epoch == 1 else 1.0),
     )

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.decoding import DecodeConfig
-from graphdep.training.generation_presets import GENERATION_MODELS
+from graphdep.training.dialogue_presets import DIALOGUE_MODELS
 from graphdep.training.model_presets import ModelPreset
 from graphdep.training.train_config import Choices, TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerationConfig(TrainConfig, kind="generation"):
+class DialogueConfig(TrainConfig, kind="dialogue"):
     """Settings of a run on dialogues; the defaults are those of the final version of "Incorporate Directed
     Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation" (DRA) where it gives
     them. It gives neither the size of the feed-forward layers nor dropout, epochs, or how it decodes.
@@ -95,7 +95,7 @@ class GenerationConfig(TrainConfig, kind="generation"):
     no_repeat_ngram: int = 0
     limit_generate: int | None = None
 
-    models: ClassVar[Mapping[str, ModelPreset]] = GENERATION_MODELS
+    models: ClassVar[Mapping[str, ModelPreset]] = DIALOGUE_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {
         "transformer": True,
         "lisa": True,

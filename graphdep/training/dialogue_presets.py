@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graphdep.training.model_presets import ModelPreset
 
 
@@ -18,14 +20,14 @@ def _dialogbert(summary: str, *, edges: str = "transformer-utterance", **overrid
 
 
 # Three layers in all, as the Transformer has them: nearly as many parameters.
-_SMALL: dict[str, int] = {"num_layers": 2, "context_layers": 1}
+_SMALL: dict[str, Any] = {"num_layers": 2, "context_layers": 1}
 
 
 def _recurrent(summary: str, encoder: str) -> ModelPreset:
     return ModelPreset(summary, None, overrides={"encoder": encoder, "position_embedding": False})
 
 
-GENERATION_MODELS: dict[str, ModelPreset] = {
+DIALOGUE_MODELS: dict[str, ModelPreset] = {
     # Table 1
     "transformer": _transformer("no syntax: every word of the context sees every other"),
     "transformer-dra": _dra(

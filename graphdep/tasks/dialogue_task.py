@@ -15,7 +15,7 @@ from graphdep.nn.models.dialogue_model import target_bounds
 from graphdep.tasks.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
-class GenerationTask(LearningTask):
+class DialogueTask(LearningTask):
     r"""Learns to give the response of a dialogue's context.
 
     The loss is the mean negative log-likelihood of a batch's target tokens, the end symbol among them, plus

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
-from graphdep.training.generation_config import GenerationConfig
+from graphdep.training.dialogue_config import DialogueConfig
 
 
 def build_dialogue_model(
-    config: GenerationConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
+    config: DialogueConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.DialogueModel:
     """Encoder and decoder, not trained."""
     encoder = build_context_encoder(config, num_words, num_relations, vectors)
@@ -32,7 +32,7 @@ def build_dialogue_model(
 
 
 def build_context_encoder(
-    config: GenerationConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
+    config: DialogueConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.ContextEncoder:
     """The encoder alone, not trained."""
     common: dict[str, Any] = {"hidden_channels": config.hidden_channels, "vectors": vectors}
@@ -49,7 +49,7 @@ def build_context_encoder(
 
 
 def _word_encoder(
-    config: GenerationConfig, num_words: int, num_relations: int, common: dict[str, Any]
+    config: DialogueConfig, num_words: int, num_relations: int, common: dict[str, Any]
 ) -> M.TextEncoder:
     position = config.position_embedding
     if config.encoder == "constituent":
@@ -68,7 +68,7 @@ def _word_encoder(
     )
 
 
-def _attention(config: GenerationConfig, num_relations: int) -> Callable[[int], nn.Module]:
+def _attention(config: DialogueConfig, num_relations: int) -> Callable[[int], nn.Module]:
     """The attention of each layer by its number."""
     sizes = config.hidden_channels, config.hidden_channels // config.heads, config.heads
 
@@ -83,5 +83,5 @@ def _attention(config: GenerationConfig, num_relations: int) -> Callable[[int], 
     return conv
 
 
-def _sizes(config: GenerationConfig) -> dict[str, Any]:
+def _sizes(config: DialogueConfig) -> dict[str, Any]:
     return {"heads": config.heads, "ff_channels": config.ff_channels, "dropout": config.dropout}
