@@ -48,7 +48,8 @@ args.warmup_steps = args.warmup_steps or (3000 if paper else 30)
 seed_everything(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-# The only line that differs between Transformer+DRA and its baselines, but for the positions below.
+# The only line that differs between Transformer+DRA and its baselines, but for the positions below. A
+# transform of your own gets whole batches: its edges must stay within an example.
 edges = T.resolve(args.edges)
 options = {"parser": args.parser, "raw_from": args.raw_from, "min_freq": 3 if paper else 1}
 train_dataset = DailyDialog(args.root, "train", limit=args.limit, **options)

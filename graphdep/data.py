@@ -156,7 +156,8 @@ class _NodeTable:
         for key, value in row.items():
             self.columns[key].append(value)
         if self.vocab is not None:
-            self.columns["input_ids"].append(self.vocab[form])
+            ids = self.vocab.__getitem__ if kind is NodeType.ROOT else self.vocab.id_of
+            self.columns["input_ids"].append(ids(form))
 
     def _add_arcs(self, sentence: Sentence, start: int, first: int, empty: Sequence[tuple[str, ...]]) -> None:
         if not self.enhanced or sentence.deps is None:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from graphdep.io.atomic import atomic_path
+from graphdep.io.text import has_half_character
 
 T = TypeVar("T")
 
@@ -58,6 +59,11 @@ class Vocab:
     def __getitem__(self, word: str) -> int:
         return self._ids.get(word, self._ids.get(word.lower(), UNK_ID) if self.lower else UNK_ID)
 
+    def id_of(self, word: str) -> int:
+        """The id of a word of a text, where ``[EOU]`` and the like are words as any other and end nothing."""
+        known = word.lower() if self.lower and word in SPECIALS else word
+        return UNK_ID if known in SPECIALS else self[known]
+
     def words_of(self, ids: Iterable[int]) -> list[str]:
         """The words of ids."""
         return [self.words[i] for i in ids]
@@ -79,7 +85,15 @@ class Vocab:
 
     @classmethod
     def from_state_dict(cls, state: dict) -> Vocab:
-        return cls(state["words"], lower=state["lower"])
+        words, lower = state["words"], state["lower"]
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise ValueError("'words' must be a list of strings")
+        if not isinstance(lower, bool):
+            raise ValueError(f"'lower' must be True or False (got {str(lower)[:80]!r})")
+        for word in words:
+            if has_half_character(word):
+                raise ValueError(f"'words' has half a character, which no file can hold (got {word[:80]!r})")
+        return cls(words, lower=lower)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         _save_json(self.state_dict(), path)

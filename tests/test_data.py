@@ -230,3 +230,8 @@ def test_joined_utterances_are_one_example(sentences, data, root, with_vocab, ar
 def test_joining_no_utterance():
     with pytest.raises(ValueError, match="'utterances' is empty"):
         join_utterances([])
+
+
+def test_a_word_that_looks_special_is_unknown():
+    data = to_data([Sentence.chain(["[EOU]", "a", "[ROOT]", "[CLS]"])], vocab=Vocab(["a"]))
+    assert data.input_ids.tolist() == [1, 0, 5, 0, 0]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,3 +52,18 @@ def test_detokenize_loses_no_letter(words):
 
     plain = [word for word in words if "LB-" not in word and "RB-" not in word]
     assert letters(detokenize(plain, truecase=False)) == letters("".join(plain))
+
+
+def test_control_characters_do_not_come_out():
+    words = ["\x1b[31mred\x07", "a\tb\nc", "\x00", "\x85\x9bx", "."]
+    assert detokenize(words, truecase=False) == "[31mred a b c x."
+
+
+@given(st.lists(st.text(), max_size=6))
+def test_only_what_can_be_shown_comes_out(words):
+    text = detokenize(words)
+    assert not any(unicodedata.category(character) == "Cc" for character in text)
+
+
+def test_white_space_in_a_word_is_one_space():
+    assert detokenize(["a" + " " * 50_000 + "b", " ", "", "\u2003."], truecase=False) == "a b."

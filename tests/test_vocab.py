@@ -200,3 +200,26 @@ def test_a_damaged_file(tmp_path, cls, raw, message):
 def test_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         Vocab.load(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"words": "abc", "lower": False}, "'words' must be a list of strings"),
+        ({"words": ["a", 1], "lower": False}, "'words' must be a list of strings"),
+        ({"words": ["a", "b\ud83d"], "lower": False}, r"half a character, .* \(got 'b\\ud83d'\)"),
+        ({"words": ["a"], "lower": "no"}, r"'lower' must be True or False \(got 'no'\)"),
+    ],
+)
+def test_a_state_that_is_none(state, message):
+    with pytest.raises(ValueError, match=message):
+        Vocab.from_state_dict(state)
+
+
+def test_words_of_a_text_are_never_special():
+    vocab = Vocab(["a"])
+    assert [vocab.id_of(word) for word in [*SPECIALS, "a", "b"]] == [0, 0, 0, 0, 0, 5, 0]
+    assert [vocab[word] for word in SPECIALS] == [0, 1, 2, 3, 4]
+    lower = Vocab.build([["[EOU]", "a"]], lower=True)
+    assert lower.words[5:] == ["[eou]", "a"]
+    assert [lower.id_of(word) for word in ("[EOU]", "[eou]", "A", "[ROOT]")] == [5, 5, 6, 0]

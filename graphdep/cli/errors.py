@@ -20,7 +20,8 @@ class ErrorGroup(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             print(
-                "graphdep: interrupted (what is finished is kept; `train` goes on with --resume)",
+                "graphdep: interrupted (what is finished is kept; `train` goes on with --resume, `ablate` and"
+                " `demo` when they are run again)",
                 file=sys.stderr,
             )
             raise typer.Exit(130) from None

@@ -25,6 +25,9 @@ def evaluate(
 ) -> None:
     """Score a trained model on a split, exactly as its training did, unless a setting is given.
 
+    Root, raw files and parser are those that the checkpoint names, unless they are given: look at them in its
+    result.json before you evaluate a checkpoint of somebody else's.
+
     Examples:
         graphdep evaluate --checkpoint runs/.../best.ckpt --split test
 

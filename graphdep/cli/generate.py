@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json as jsonlib
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.embed import check_output, read_lines
+from graphdep.cli.errors import describe
 from graphdep.cli.output import print_json, say_loading
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ def generate(
     --num-return is above 1, "responses", in place of those that it may have. If a line is wrong, nothing is
     written.
 
-    A chat goes on until /quit or the end of the input; /reset forgets what was said.
+    A chat goes on until /quit or the end of the input; /reset forgets what was said. A line that cannot be
+    answered is passed over.
 
     Examples:
         graphdep generate --checkpoint runs/.../best.ckpt
@@ -101,7 +104,10 @@ def generate(
     """
     _check_options(source, output, num_return, json)
     if output is not None:
+        from graphdep.io.atomic import check_plain_file
+
         check_output(output, checkpoint, source)
+        check_plain_file(output)
     rows = None if source is None else read_rows(source)
     decoding = {
         "strategy": strategy,
@@ -158,7 +164,12 @@ def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def chat(responder: Responder) -> None:
-    """Answers each line of the input, with what was said before in mind."""
+    """Answers each line of the input, with what was said before in mind.
+
+    A line that cannot be answered is told on stderr and is no turn.
+    """
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")  # a bad byte would take the lines after it along
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if terminal:
         print("/reset forgets what was said, /quit leaves.", file=sys.stderr)
@@ -168,12 +179,24 @@ def chat(responder: Responder) -> None:
             if text == "/reset":
                 turns = []
             elif text:
-                turns.append(text)
-                answer = responder.respond([turns])[0][0]
-                print(answer, flush=True)
-                turns += [answer] if answer.strip() else []
+                turns = _answer(responder, turns, text)
     except KeyboardInterrupt:
         print(file=sys.stderr)
+
+
+def _answer(responder: Responder, turns: list[str], text: str) -> list[str]:
+    """Answers a turn; the turns with it and the answer, or without both where there was an error."""
+    from graphdep.io.text import has_half_character
+
+    try:
+        if has_half_character(text):
+            raise ValueError("stdin: not UTF-8")
+        answer = responder.respond([[*turns, text]])[0][0]
+    except (ValueError, OSError, RuntimeError) as error:
+        print(f"graphdep: error: {describe(error)}", file=sys.stderr)
+        return turns
+    print(answer, flush=True)
+    return [*turns, text, *([answer] if answer.strip() else [])]
 
 
 def _ask(prompt: str) -> str | None:
@@ -182,8 +205,6 @@ def _ask(prompt: str) -> str | None:
         return input(prompt).strip()
     except EOFError:
         return None
-    except UnicodeDecodeError:
-        raise ValueError("stdin: not UTF-8") from None
 
 
 def _check_options(source: str | None, output: Path | None, num_return: int, json: bool) -> None:

@@ -56,6 +56,7 @@ def sheet(
         sizes = {"contexts": n, "items": n * len(systems), "raters": raters, "seed": seed}
         print_json({"systems": systems, **sizes, "files": [str(path) for path in paths]})
         return
+    print(f"Grades: {GRADES}")
     print(f"{n} contexts, {len(systems)} systems: {n * len(systems)} items for each of {raters} raters")
     for path in paths:
         print(path)
@@ -85,6 +86,9 @@ def score(
         _print(scores)
 
 
+GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"
+
+
 def _systems(texts: list[str]) -> dict[str, str]:
     systems: dict[str, str] = {}
     for text in texts:
@@ -110,11 +114,10 @@ def _print(scores: HumanScores) -> None:
 
 def _notes(scores: HumanScores) -> list[str]:
     over = f"over {scores.kappa_items} items that all {len(scores.raters)} raters graded"
-    lines = [
-        "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent; n counts grades of all raters."
-    ]
+    lines = [f"{GRADES}; n counts grades of all raters."]
     if scores.kappa is None:
-        lines.append(f"No Fleiss' kappa ({over}): it needs two raters and two different grades.")
+        needs = "two raters, two different grades, and statsmodels"
+        lines.append(f"No Fleiss' kappa ({over}): it needs {needs}.")
     else:
         lines.append(f"Fleiss' kappa {scores.kappa:.3f}, {over}.")
     lines += [f"{path}: {count} items without a grade" for path, count in scores.missing.items() if count]

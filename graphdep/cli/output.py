@@ -31,6 +31,8 @@ def print_scores(result: dict[str, Any]) -> None:
         table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
     console = Console()
     console.print(table)
+    for name, signature in result["signature"].items():
+        console.print(f"{name}: {signature}", style="dim", markup=False, highlight=False, soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
         console.print(f"{result['epochs']} epochs, the best was {result['best_epoch']}; {seconds}")

@@ -346,5 +346,5 @@ def _target(words: Sequence[str], vocab: Vocab) -> Tensor:
     if isinstance(vocab, PieceVocab):
         ids = [piece for word in words for piece in vocab.encode(word)]
     else:
-        ids = [vocab[word] for word in words]
+        ids = [vocab.id_of(word) for word in words]
     return torch.tensor([*ids, EOU_ID])

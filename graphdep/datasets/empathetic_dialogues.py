@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import csv
+import logging
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
+from typing import Any
 
 from graphdep.datasets.dialogue_dataset import Dialogue, DialogueDataset
 from graphdep.datasets.layouts import choose_layout
+from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_lines, row_error
+from graphdep.io.csv_limit import long_fields
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Vocab
+
+logger = logging.getLogger("graphdep.datasets")
 
 LAYOUTS = ("published", "by-emotion")
 NAMES = {"train": "train", "val": "valid", "test": "test"}
@@ -20,6 +27,11 @@ EMOTION_HEADER = ("Dialog_ID", "Type", "Actor", "Text")
 EMOTIONS = """afraid angry annoyed anticipating anxious apprehensive ashamed caring confident content
 devastated disappointed disgusted embarrassed excited faithful furious grateful guilty hopeful impressed
 jealous joyful lonely nostalgic prepared proud sad sentimental surprised terrified trusting""".split()
+# What columns around the utterance look like.
+_FORMS = (
+    ("speaker_idx", re.compile("[0-9]+"), "a whole number"),
+    ("selfeval", re.compile("[0-9|_]*"), "digits, | and _"),
+)
 
 
 class EmpatheticDialogues(DialogueDataset):
@@ -32,7 +44,9 @@ class EmpatheticDialogues(DialogueDataset):
 
     There are two layouts. ``"published"`` is ``train.csv``, ``valid.csv`` and ``test.csv``. ``"by-emotion"``
     is a file for each emotion, ``afraid.csv`` to ``trusting.csv``, and ``split_ids_train.txt``,
-    ``split_ids_valid.txt`` and ``split_ids_test.txt`` with the dialogues of each split.
+    ``split_ids_valid.txt`` and ``split_ids_test.txt`` with the dialogues of each split. Dialogues that no
+    split has are not used; :attr:`unlisted_dialogues` and :meth:`describe` count them (:obj:`None` where a
+    list of ids is not there).
 
     See :class:`DialogueDataset` for what an example holds.
 
@@ -62,6 +76,7 @@ class EmpatheticDialogues(DialogueDataset):
             is damaged: the message has file, line and value.
     """
 
+    unlisted_dialogues: int | None
     corpus = "EmpatheticDialogues"
     published = "https://dl.fbaipublicfiles.com/parlai/empatheticdialogues/empatheticdialogues.tar.gz"
 
@@ -126,55 +141,91 @@ class EmpatheticDialogues(DialogueDataset):
     def raw_file_pattern(self, split: str) -> str:
         if self.layout == "published":
             return f"{NAMES[split]}.csv"
-        return f"split_ids_{NAMES[split]}.txt with afraid.csv ... trusting.csv"
+        return f"{_ids_file(split)} with afraid.csv ... trusting.csv"
 
     def read(self, folder: Path, split: str) -> list[Dialogue]:
         files = self.raw_files(folder, split)
-        return read_published(files[0]) if self.layout == "published" else read_by_emotion(*files)
+        if self.layout == "published":
+            self.unlisted_dialogues = 0
+            return read_published(files[0], candidates=split != "train")
+        dialogues, self.unlisted_dialogues = read_by_emotion(*files)
+        return dialogues
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | {"unlisted_dialogues": self.unlisted_dialogues}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self.unlisted_dialogues = notes.get("unlisted_dialogues")  # older files do not have it
+        if self.unlisted_dialogues:
+            logger.warning(
+                "%s (%s): %d dialogues are in no split", self.corpus, self.split, self.unlisted_dialogues
+            )
+
+    def _describe_loading(self) -> dict[str, Any]:
+        return super()._describe_loading() | {"unlisted_dialogues": self.unlisted_dialogues}
 
 
-def read_published(path: Path) -> list[Dialogue]:
+def read_published(path: Path, *, candidates: bool = False) -> list[Dialogue]:
     """The dialogues of a published file, whose rows are not quoted: a comma in a text is ``_comma_``.
 
+    Args:
+        path: The file.
+        candidates: Whether rows may have a ninth column, of candidates, as in val and test. It is not used.
+            (default: :obj:`False`)
+
     Raises:
-        ValueError: If a row is damaged, with file, line and value.
+        ValueError: If a row is damaged, or those of a dialogue do not follow one another, with file, line
+            and value.
     """
-    dialogues: list[Dialogue] = []
+    dialogues: dict[str, Dialogue] = {}
     last = None
-    for line, row, text in _published_rows(path):
+    for line, row, text in _published_rows(path, candidates):
         conversation, number = row[0], row[1]
         if conversation != last:
-            dialogues.append(Dialogue([]))
+            _check_new(path, line, conversation, dialogues)
+            dialogues[conversation] = Dialogue([])
             last = conversation
-        turns = dialogues[-1].turns
+        turns = dialogues[conversation].turns
         if number != str(len(turns) + 1):
             raise row_error(path, line, f"utterance_idx must be {len(turns) + 1} in {conversation}", number)
         turns.append(_turn(path, line, row[5].replace("_comma_", ","), text))
-    return dialogues
+    return list(dialogues.values())
 
 
-def _published_rows(path: Path) -> Iterator[tuple[int, list[str], str]]:
-    """Rows of eight columns; the test file has a ninth of candidates in some, which is not used."""
+def _published_rows(path: Path, candidates: bool) -> Iterator[tuple[int, list[str], str]]:
+    """Rows of eight columns, or nine with candidates."""
     lines = read_lines(path)
     _check_header(path, next(lines)[1], HEADER)
     empty = True
     for line, text in lines:
         empty = False
         row = text.split(",")
-        if len(row) not in (len(HEADER), len(HEADER) + 1):
+        if len(row) not in (len(HEADER), len(HEADER) + candidates):
             raise row_error(
                 path, line, f"{len(row)} columns separated by commas instead of {len(HEADER)}", text
             )
+        # A stray comma shifts the columns after it.
+        for column, form, what in _FORMS:
+            value = row[HEADER.index(column)]
+            if not form.fullmatch(value):
+                raise row_error(path, line, f"{column} must be {what}; is there a comma in a text?", value)
         yield line, row, text
     if empty:
         raise row_error(path, 1, "no row below the header")
 
 
-def read_by_emotion(ids: Path, *emotions: Path) -> list[Dialogue]:
+def read_by_emotion(ids: Path, *emotions: Path) -> tuple[list[Dialogue], int | None]:
     """The dialogues that a file of ids names, in its order, from the files of all emotions.
 
+    The lists of the other splits are read where they are beside that file.
+
+    Returns:
+        The dialogues, and how many others are in no split; :obj:`None` where a list is not there.
+
     Raises:
-        ValueError: If a row is damaged, or a dialogue is missing or twice there, with file, line and value.
+        ValueError: If a row is damaged, or a dialogue is missing, twice there, in two splits or in pieces,
+            with file, line and value.
     """
     found: dict[str, list[str]] = {}
     for path in emotions:
@@ -186,12 +237,21 @@ def read_by_emotion(ids: Path, *emotions: Path) -> list[Dialogue]:
         if name in dialogues:
             raise row_error(ids, line, "the id is twice there", name)
         dialogues[name] = Dialogue(found[name])
-    return list(dialogues.values())
+    named, lists = set(dialogues), [ids.with_name(_ids_file(split)) for split in NAMES]
+    others = [path for path in lists if path != ids and path.is_file()]
+    for path in others:
+        names = dict(read_lines(path))
+        for line, name in names.items():
+            if name in dialogues:
+                raise row_error(path, line, f"the id is in {ids.name}, too", name)
+        named.update(names.values())
+    return list(dialogues.values()), len(found.keys() - named) if len(others) == len(lists) - 1 else None
 
 
 def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
     """Adds the turns of the dialogues of one emotion."""
     own: set[str] = set()
+    last = None
     for line, row in _emotion_rows(path):
         if len(row) != len(EMOTION_HEADER):
             raise row_error(path, line, f"{len(row)} columns instead of {len(EMOTION_HEADER)}", ",".join(row))
@@ -200,22 +260,33 @@ def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
             raise row_error(path, line, "Type must be situation or utterance", kind)
         if name in found and name not in own:
             raise row_error(path, line, "a dialogue of that id is in another file, too", name)
+        if name != last:
+            _check_new(path, line, name, own)
+            last = name
         own.add(name)
         turns = found.setdefault(name, [])
         if kind == "utterance":
-            turns.append(_turn(path, line, text, text))
+            turns.append(_turn(path, line, text.replace("\n", " "), text))
 
 
-def _emotion_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _emotion_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows below the header, each with the line on which it starts: a quoted text may have several."""
     lines = [text for _, text in read_lines(path)]
     _check_header(path, lines[0], EMOTION_HEADER)
-    reader = csv.reader(lines, strict=True)
+    reader, line, rows = csv.reader((text + "\n" for text in lines), strict=True), 1, []
     try:
-        next(reader)
-        for row in reader:
-            yield reader.line_num, row
+        with long_fields():
+            for row in reader:
+                rows.append((line, row))
+                line = reader.line_num + 1
     except csv.Error as error:
-        raise row_error(path, reader.line_num, f"bad quotes ({error})", lines[reader.line_num - 1]) from None
+        raise row_error(path, line, f"bad quotes ({error})", lines[line - 1]) from None
+    return rows[1:]
+
+
+def _check_new(path: Path, line: int, name: str, seen: Container[str]) -> None:
+    if name in seen:
+        raise row_error(path, line, "the rows of a dialogue must follow one another", name)
 
 
 def _check_header(path: Path, first: str, columns: tuple[str, ...]) -> None:
@@ -229,13 +300,17 @@ def _turn(path: Path, line: int, utterance: str, row: str) -> str:
     return utterance.strip()
 
 
+def _ids_file(split: str) -> str:
+    return f"split_ids_{NAMES[split]}.txt"
+
+
 def _files(folder: Path, split: str, layout: str) -> list[Path]:
     """The files of a split, all of them or none."""
     if layout == "published":
         path = folder / f"{NAMES[split]}.csv"
         return [path] if path.is_file() else []
     place = folder / "by_emotion" if (folder / "by_emotion").is_dir() else folder
-    paths = [folder / f"split_ids_{NAMES[split]}.txt", *(place / f"{name}.csv" for name in EMOTIONS)]
+    paths = [folder / _ids_file(split), *(place / f"{name}.csv" for name in EMOTIONS)]
     return paths if all(path.is_file() for path in paths) else []
 
 

@@ -45,7 +45,7 @@ class BeamSearch:
         if row.numel() == 0:
             return
         length = words.size(-1) + finished
-        final = score[which] / length**self.config.length_penalty
+        final = score[which] / length ** float(self.config.length_penalty)
         for number, ids, value in zip(example[row].tolist(), words[which].tolist(), final.tolist()):
             self.found[number].append(Hypothesis(tuple(ids), value, finished))
         self.room.scatter_add_(0, example[row], -torch.ones_like(row))
@@ -57,7 +57,7 @@ class BeamSearch:
     def done(self, example: Tensor, score: Tensor, alive: Tensor) -> Tensor:
         """Which examples need no further search ``[E]``."""
         best = score.masked_fill(~alive, -torch.inf).amax(dim=1)
-        return best / self.config.max_length**self.config.length_penalty <= self.worst[example]
+        return best / self.config.max_length ** float(self.config.length_penalty) <= self.worst[example]
 
     def select(self, kept: Tensor, order: Tensor) -> None:
         """Has nothing that follows the hypotheses."""

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 
 STRATEGIES = ("greedy", "beam", "sample")
+
+# The least and the greatest value of each whole number. More would need memory that no machine has.
+_WHOLE: dict[str, tuple[int, float]] = {
+    "beams": (1, 10_000),
+    "num_return": (1, 10_000),
+    "max_length": (1, 100_000),
+    "min_length": (0, inf),
+    "top_k": (0, inf),
+    "no_repeat_ngram": (0, inf),
+    "seed": (0, inf),
+}
+_LEAST_TEMPERATURE = 1e-6
+_LARGEST_SCORE = 3.4e38  # float32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +39,18 @@ class DecodeConfig:
 
     Args:
         strategy: ``"greedy"``, ``"beam"`` or ``"sample"``. (default: ``"greedy"``)
-        beams: Width of the beam. (default: :obj:`1`)
-        num_return: Responses a context: the best, or so many draws. (default: :obj:`1`)
-        max_length: Tokens at most, ``[EOU]`` included; a response that is longer is cut.
-            (default: :obj:`50`)
+        beams: Width of the beam, at most 10,000. (default: :obj:`1`)
+        num_return: Responses a context: the best, or so many draws; at most 10,000. (default: :obj:`1`)
+        max_length: Tokens at most, ``[EOU]`` included; a response that is longer is cut. At most
+            100,000. (default: :obj:`50`)
         min_length: Words at least, unless nothing but ``[EOU]`` is allowed. (default: :obj:`0`)
-        length_penalty: :math:`\alpha`: 0 prefers short responses, 1 ranks by the mean. (default: :obj:`1.0`)
+        length_penalty: :math:`\alpha`: 0 prefers short responses, 1 ranks by the mean. ``max_length`` to its
+            power must be a number of float32. (default: :obj:`1.0`)
         top_k: Draw from the so many most probable tokens; 0 for all. (default: :obj:`0`)
         top_p: Draw from the fewest most probable tokens that have this probability together.
             (default: :obj:`1.0`)
-        temperature: Below 1 sharpens the distribution that is drawn from. (default: :obj:`1.0`)
+        temperature: Below 1 sharpens the distribution that is drawn from; at least 1e-06.
+            (default: :obj:`1.0`)
         no_repeat_ngram: No run of so many words occurs twice in a response; 0 for no such rule.
             (default: :obj:`0`)
         allow_unk: Whether a response may have ``[UNK]``. (default: :obj:`False`)
@@ -60,14 +76,19 @@ class DecodeConfig:
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"'strategy' must be one of {', '.join(STRATEGIES)} (got {self.strategy!r})")
-        for name, least in (("beams", 1), ("num_return", 1), ("max_length", 1)):
-            self._at_least(name, least)
-        for name in ("min_length", "length_penalty", "top_k", "no_repeat_ngram", "seed"):
-            self._at_least(name, 0)
+        for name, (least, most) in _WHOLE.items():
+            self._check_whole(name, least, most)
+        for name in ("length_penalty", "top_p", "temperature"):
+            self._check_number(name)
+        self._check_length_penalty()
         if not 0 < self.top_p <= 1:
             raise ValueError(f"'top_p' must be above 0 and at most 1 (got {self.top_p})")
-        if not (self.temperature > 0 and isfinite(self.temperature)):
-            raise ValueError(f"'temperature' must be above 0 and finite (got {self.temperature})")
+        if not _LEAST_TEMPERATURE <= self.temperature <= sys.float_info.max:
+            raise ValueError(
+                f"'temperature' must be at least {_LEAST_TEMPERATURE} and finite (got {self.temperature})"
+            )
+        if not isinstance(self.allow_unk, bool):
+            raise ValueError(f"'allow_unk' must be True or False (got {self.allow_unk!r})")
         if self.min_length >= self.max_length:
             raise ValueError(
                 f"'min_length' must be below 'max_length' ({self.max_length}) (got {self.min_length})"
@@ -80,7 +101,28 @@ class DecodeConfig:
         if self.strategy == "beam" and self.num_return > self.beams:
             raise ValueError(f"'num_return' must be at most 'beams' ({self.beams}) (got {self.num_return})")
 
-    def _at_least(self, name: str, least: int) -> None:
+    def _check_whole(self, name: str, least: int, most: float) -> None:
         value = getattr(self, name)
-        if not least <= value < float("inf"):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"{name!r} must be a whole number (got {value!r})")
+        if value < least:
             raise ValueError(f"{name!r} must be at least {least} (got {value})")
+        if value > most:
+            raise ValueError(f"{name!r} must be at most {most} (got {value})")
+
+    def _check_number(self, name: str) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"{name!r} must be a number (got {value!r})")
+
+    def _check_length_penalty(self) -> None:
+        if not self.length_penalty >= 0:
+            raise ValueError(f"'length_penalty' must be at least 0 (got {self.length_penalty})")
+        try:
+            largest = float(self.max_length) ** float(self.length_penalty)
+        except OverflowError:
+            largest = inf
+        if largest > _LARGEST_SCORE or not isfinite(float(self.length_penalty)):
+            raise ValueError(
+                f"'length_penalty' is too large for max_length={self.max_length} (got {self.length_penalty})"
+            )

@@ -48,19 +48,20 @@ def generate(
         the draws. They are fewer only where so many different responses do not exist.
 
     Raises:
-        ValueError: If there are not as many :obj:`keys` as examples.
+        ValueError: If there are not as many :obj:`keys` as examples, or logits are NaN, infinite or -inf for
+            every token that is allowed.
     """
     size, device = memory.num_examples, memory.x.device
     if keys is not None and len(keys) != size:
         raise ValueError(f"'keys' must have one entry an example: {size} (got {len(keys)})")
+    if size == 0:
+        return []
     strategy: BeamSearch | Sampling = BeamSearch(config, size, device)
     if config.strategy == "sample":
         seed = config.seed
         if generator is not None:
             seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
         strategy = Sampling(config, keys if keys is not None else range(size), seed, device)
-    if size == 0:
-        return []
     state = decoder.start(memory)
     example = torch.arange(size, device=device)  # the examples that are not done
     tokens = torch.full((size, 1), ROOT_ID, device=device)
@@ -70,6 +71,7 @@ def generate(
         logits, state = decoder.step(state, tokens)
         log_probs = logits.float().log_softmax(dim=-1)
         log_probs = log_probs.masked_fill(banned(history, log_probs.size(-1), config), -torch.inf)
+        _check(example, score, log_probs, length)
         parent, token, score = strategy.choose(example, score, log_probs)
         history = torch.cat([take(history, parent), token.unsqueeze(-1)], dim=-1)
         alive = score > -torch.inf
@@ -94,6 +96,16 @@ def generate(
 def take(x: Tensor, order: Tensor) -> Tensor:
     """Hypotheses of every example in another order: ``[E, W, ...]``, ``[E, W']`` -> ``[E, W', ...]``."""
     return x[torch.arange(x.size(0), device=x.device)[:, None], order]
+
+
+def _check(example: Tensor, score: Tensor, log_probs: Tensor, length: int) -> None:
+    """Raises :class:`ValueError` where a hypothesis that is open has no distribution over what may follow."""
+    bad = ((score > -torch.inf) & ~log_probs.amax(dim=-1).isfinite()).any(dim=1)
+    if bad.any():
+        raise ValueError(
+            f"the logits are not finite for token {length} of example {int(example[bad][0])} (NaN, inf, or "
+            "-inf for every token that is allowed): the model has diverged"
+        )
 
 
 def _close_up(alive: Tensor) -> tuple[Tensor, Tensor, Tensor]:

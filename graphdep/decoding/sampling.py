@@ -29,8 +29,7 @@ class Sampling:
         self.config = config
         self.found: list[dict[int, Hypothesis]] = [{} for _ in keys]
         draws = range(config.num_return)
-        noise = [[_stream(f"{seed} {key} {draw}", config.max_length) for draw in draws] for key in keys]
-        self.noise = torch.tensor(noise, dtype=torch.float64).view(len(keys), len(draws), -1).to(device)
+        self.streams = [[random.Random(f"{seed} {key} {draw}") for draw in draws] for key in keys]
         self.draw = torch.arange(len(draws), device=device).repeat(len(keys), 1)  # of every open hypothesis
         self.length = 0
 
@@ -41,8 +40,7 @@ class Sampling:
             score, log_probs = (x.expand(-1, self.draw.size(1), *x.shape[2:]) for x in (score, log_probs))
         place = torch.arange(score.size(1), device=score.device).expand_as(score)
         parent = torch.zeros_like(place) if first else place
-        noise = self.noise[example[:, None], self.draw, self.length]
-        token = draw(thin_out(log_probs, self.config), noise)
+        token = draw(thin_out(log_probs, self.config), self._noise(example))
         self.length += 1
         return parent, token, score + log_probs.gather(-1, token.unsqueeze(-1)).squeeze(-1)
 
@@ -51,7 +49,7 @@ class Sampling:
     ) -> None:
         """Notes hypotheses that are done."""
         length = words.size(-1) + finished
-        final = score[which] / length**self.config.length_penalty
+        final = score[which] / length ** float(self.config.length_penalty)
         number = example[:, None].expand_as(which)[which].tolist()
         draws = self.draw[which].tolist()
         for row, draw_, ids, value in zip(number, draws, words[which].tolist(), final.tolist()):
@@ -63,6 +61,12 @@ class Sampling:
 
     def select(self, kept: Tensor, order: Tensor) -> None:
         self.draw = self.draw[kept].gather(1, order)
+
+    def _noise(self, example: Tensor) -> Tensor:
+        """The next random number of each draw ``[E, W]``."""
+        rows = zip(example.tolist(), self.draw.tolist())
+        noise = [[self.streams[number][draw_].random() for draw_ in draws] for number, draws in rows]
+        return torch.tensor(noise, dtype=torch.float64, device=example.device)
 
     def results(self) -> list[list[Hypothesis]]:
         return [[found[number] for number in sorted(found)] for found in self.found]
@@ -90,8 +94,3 @@ def draw(probs: Tensor, noise: Tensor) -> Tensor:
         total[..., -1:].nextafter(torch.zeros_like(total[..., -1:]))
     )
     return torch.searchsorted(total, goal, right=True).squeeze(-1)
-
-
-def _stream(seed: str, length: int) -> list[float]:
-    source = random.Random(seed)
-    return [source.random() for _ in range(length)]

@@ -5,18 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from graphdep.human_eval.errors import line_error
 from graphdep.human_eval.sheet import COLUMNS, key_digest, unguard
+from graphdep.io.csv_limit import long_fields
 
 Path = str | os.PathLike[str]
-_GRADES = ("0", "1", "2")
+_GRADES = (0, 1, 2)
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+
+
+logger = logging.getLogger("graphdep.human_eval")
 
 
 @dataclass(frozen=True)
@@ -45,8 +53,8 @@ class HumanScores:
 
     Args:
         systems: Their scores, in the order of the key.
-        kappa: Fleiss' kappa; :obj:`None` with one rater, without an item that all graded, or if all those
-            grades are the same one.
+        kappa: Fleiss' kappa; :obj:`None` with one rater, without an item that all graded, if all those
+            grades are the same one, or without statsmodels.
         kappa_items: Items that all raters graded.
         raters: Their numbers, in the order of the files.
         missing: Items without a grade, by the name of the file.
@@ -81,13 +89,14 @@ def score_sheets(key: Path, sheets: Sequence[Path], *, allow_missing: bool = Fal
 
     Args:
         key: ``key.json`` of the sheets.
-        sheets: Filled sheets, one a rater. CSV with commas, semicolons or tabs, as spreadsheets write it.
+        sheets: Filled sheets, one a rater. CSV with commas, semicolons or tabs, as spreadsheets write it;
+            a number is the same one if it is written differently, as 7 is 007.
         allow_missing: Go on without the grades that are missing, and count them. (default: :obj:`False`)
 
     Raises:
         ValueError: If a file is damaged, a sheet is of another key, two are of one rater, an item is absent,
-            unknown or there twice, a response is not its item's, a grade is missing or none of 0, 1 and 2, a
-            system has no grade at all, or statsmodels is not installed.
+            unknown or there twice, a response is not its item's, a grade is missing or none of 0, 1 and 2,
+            or a system has no grade at all.
         OSError: If a file cannot be read.
     """
     if not sheets:
@@ -122,8 +131,9 @@ def _kappa(sheets: Sequence[_Sheet]) -> tuple[float | None, int]:
         return None, len(by_all)
     try:
         from statsmodels.stats.inter_rater import fleiss_kappa
-    except ImportError:
-        raise ValueError("Fleiss' kappa needs statsmodels: pip install 'graphdep[agreement]'") from None
+    except ImportError:  # the table does not need it
+        logger.warning("Fleiss' kappa needs statsmodels: pip install 'graphdep[agreement]'")
+        return None, len(by_all)
     return float(fleiss_kappa(counts)), len(by_all)
 
 
@@ -139,14 +149,34 @@ def _read_key(path: Path) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8") as file:
             key = json.load(file)
-        entries = key["items"].values()
-        systems, responses = ({entry[name] for entry in entries} for name in ("system", "response"))
-        whole = systems == set(key["systems"]) and all(isinstance(text, str) for text in responses)
-        if not entries or not whole or key["raters"] < 1:
-            raise ValueError("not as it was written")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{os.fspath(path)}: damaged, or no key of sheets ({error!r})") from None
+        _check_key(key)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{os.fspath(path)}: damaged, or no key of sheets: {error}") from None
     return key
+
+
+def _check_key(key: Any) -> None:
+    for name, of_type, what in (
+        ("systems", list, "a list"),
+        ("seed", int, "a whole number"),
+        ("raters", int, "a whole number"),
+        ("items", dict, "an object"),
+    ):
+        if not isinstance(key, dict) or name not in key:
+            raise ValueError(f"no object with {name!r}")
+        if type(key[name]) is not of_type:  # a bool is an int
+            raise ValueError(f"{name!r} must be {what} (got {repr(key[name])[:80]})")
+    if key["raters"] < 1:
+        raise ValueError(f"'raters' must be at least 1 (got {key['raters']})")
+    if not key["items"]:
+        raise ValueError("'items' must have at least one item (got none)")
+    for item, entry in key["items"].items():
+        for name in ("system", "response"):
+            if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
+                raise ValueError(f"'items.{item}' must have a string {name!r} (got {repr(entry)[:80]})")
+    systems = {entry["system"] for entry in key["items"].values()}
+    if not all(isinstance(name, str) for name in key["systems"]) or sorted(key["systems"]) != sorted(systems):
+        raise ValueError(f"'systems' must be those of the items (got {repr(key['systems'])[:80]})")
 
 
 def _read_sheet(path: Path, key: dict[str, Any], allow_missing: bool) -> _Sheet:
@@ -154,21 +184,24 @@ def _read_sheet(path: Path, key: dict[str, Any], allow_missing: bool) -> _Sheet:
     grades: dict[str, int] = {}
     lines: dict[str, int] = {}
     for line, (item, _, response, grade, rater, of_key) in _rows(path):
+        item, grade, rater, of_key = (cell.strip() for cell in (item, grade, rater, of_key))
         if of_key != digest:
             raise line_error(path, line, f"the sheet is not of this key, which is {digest}", of_key)
-        if rater not in numbers:
+        number = next((number for number in numbers if _same(rater, number)), None)
+        if number is None:
             raise line_error(path, line, f"the rater must be one of {', '.join(numbers)}", rater)
-        numbers = [rater]
+        numbers = [number]
         if item not in key["items"]:
             raise line_error(path, line, "the key has no such item", item)
         if item in lines:
             raise line_error(path, line, f"the item is in line {lines[item]} already", item)
         lines[item] = line
-        if unguard(response) != key["items"][item]["response"]:
+        if not _same(unguard(response), key["items"][item]["response"]):
             raise line_error(path, line, f"this is not the response of item {item}", response)
-        if grade.strip() in _GRADES:
-            grades[item] = int(grade)
-        elif grade.strip():
+        value = next((value for value in _GRADES if _same(grade, str(value))), None)
+        if value is not None:
+            grades[item] = value
+        elif grade:
             raise line_error(path, line, "the grade must be 0, 1 or 2", grade)
         elif not allow_missing:
             raise line_error(path, line, f"item {item} has no grade (--allow-missing goes on without)")
@@ -179,30 +212,40 @@ def _read_sheet(path: Path, key: dict[str, Any], allow_missing: bool) -> _Sheet:
     return _Sheet(os.fspath(path), int(numbers[0]), grades)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _same(cell: str, text: str) -> bool:
+    """Whether a cell has a text, or the same number: a spreadsheet makes 7 of 007, and 2.0 of 2."""
+    if cell == text:
+        return True
+    return bool(_NUMBER.fullmatch(cell) and _NUMBER.fullmatch(text)) and Decimal(cell) == Decimal(text)
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """The rows below the header, each with the line on which it starts."""
     with open(path, "rb") as file:
         content = file.read().removeprefix(b"\xef\xbb\xbf")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
+        line = len(re.split(rb"\r\n|\r|\n", content[: error.start]))
         raise line_error(
             path, line, "not UTF-8: save it as 'CSV UTF-8'", content[error.start : error.start + 4]
         ) from None
-    header = text.partition("\n")[0].rstrip("\r")
+    header = io.StringIO(text, newline="").readline().rstrip("\r\n")
     delimiter = next(
         (d for d in ",;\t" if tuple(next(csv.reader([header], delimiter=d), ())) == COLUMNS), None
     )
     if delimiter is None:
         raise line_error(path, 1, f"the header must be {','.join(COLUMNS)}", header)
     reader, line = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), 1
+    rows = []
     try:
-        for row in reader:
-            if line > 1 and any(row):  # spreadsheets may leave rows without anything at the end
-                if len(row) != len(COLUMNS):
-                    raise line_error(path, line, f"{len(row)} columns instead of {len(COLUMNS)}", row[0])
-                yield line, row
-            line = reader.line_num + 1
+        with long_fields():
+            for row in reader:
+                if line > 1 and any(row):  # spreadsheets may leave rows without anything at the end
+                    if len(row) != len(COLUMNS):
+                        raise line_error(path, line, f"{len(row)} columns instead of {len(COLUMNS)}", row[0])
+                    rows.append((line, row))
+                line = reader.line_num + 1
     except csv.Error as error:
         raise line_error(path, line, f"no CSV: {error}") from None
+    return rows

@@ -21,7 +21,8 @@ from graphdep.io.atomic import atomic_path
 
 COLUMNS = ("item", "context", "response", "grade", "rater", "key")
 
-_FORMULA = re.compile(r"'*[=+\-@]")
+# Half-width and full-width.
+_FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ def write_sheets(
     Generation" (Table 2), every rater grades the responses of all systems to some random contexts: 2 is
     fluent and relevant, 1 fluent but irrelevant, 0 not fluent. Equal responses of two systems are two items.
 
-    - ``raters/rater1.csv`` and so on: a sheet a rater, with the same items in an order of its own. A cell
-      that a spreadsheet would take for a formula starts with an apostrophe.
+    - ``raters/rater1.csv`` and so on: a sheet a rater, with the same items in an order of its own. An
+      apostrophe stands before what a spreadsheet would take for a formula.
     - ``raters/rate.html``: a page for all raters instead of a spreadsheet; it makes the same files.
     - ``key.json``: whose response each item is, not for raters. Its digest stands in the sheets.
 
@@ -109,12 +110,18 @@ def write_sheets(
         for rater, order in enumerate(orders, start=1)
     }
     _check_free([*texts, *sheets])
-    for path, text in texts.items():
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-    for path, rows in sheets.items():
-        with atomic_path(path) as temporary:
-            _write_csv(temporary, rows)
+    try:
+        for path, text in texts.items():
+            with atomic_path(path) as temporary:
+                temporary.write_text(text, encoding="utf-8", newline="\n")
+        for path, rows in sheets.items():
+            with atomic_path(path) as temporary:
+                _write_csv(temporary, rows)
+    except BaseException:
+        # All of them or none: the next call would take the others for filled in.
+        for path in (*texts, *sheets):
+            path.unlink(missing_ok=True)
+        raise
     return [*texts, *sheets]
 
 
@@ -150,13 +157,27 @@ def one_line(text: str) -> str:
 
 
 def guard(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula: with an apostrophe where it would."""
-    return "'" + cell if _FORMULA.match(cell) else cell
+    """A cell that no spreadsheet takes for a formula: with an apostrophe where it would.
+
+    That may be after a semicolon or a tab, too, where some spreadsheets begin another cell.
+    """
+    return "".join("'" + part if _is_formula(part) else part for part in _parts(cell))
 
 
 def unguard(cell: str) -> str:
     """What a cell was before :func:`guard`."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+    return "".join(part[1:] if part[:1] == "'" and _is_formula(part) else part for part in _parts(cell))
+
+
+def _parts(cell: str) -> list[str]:
+    """What is before, between and after semicolons and tabs, and these."""
+    return re.split("([;\t])", cell)
+
+
+def _is_formula(part: str) -> bool:
+    # Spreadsheets may skip what cannot be seen. Apostrophes are skipped: a guarded part must still be one.
+    seen = (c for c in part if c != "'" and not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf"))
+    return next(seen, None) in _FORMULA
 
 
 def key_digest(key: dict[str, Any]) -> str:

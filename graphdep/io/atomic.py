@@ -11,13 +11,19 @@ from pathlib import Path
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yields a temporary path beside ``path`` that replaces it on success and is removed on failure.
+    """Yields a temporary path that replaces ``path`` on success and is removed on failure.
 
-    A reader therefore sees the old file or the new one, whole, even if the process is killed half-way.
+    A reader therefore sees the old file or the new one, whole, even if the process is killed half-way. A
+    symbolic link stays, and the file that it points to is written.
+
+    Raises:
+        ValueError: If there is something that is no plain file: a folder, a pipe, a device.
     """
-    target = Path(path)
+    check_plain_file(path)
+    target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+    # The suffix of the path that was asked for, since writers look at it.
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=Path(path).suffix, dir=target.parent)
     os.close(handle)
     try:
         yield Path(name)
@@ -25,6 +31,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(name, target)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def check_plain_file(path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError` if there is something at ``path`` that is no plain file."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{os.fspath(path)!r} is no plain file, which could be replaced whole")
 
 
 def _umask() -> int:

@@ -26,7 +26,7 @@ class Dialogues(Task):
         return (PERPLEXITY,)
 
     @property
-    def signatures(self) -> list[str]:
-        perplexities = [metric.signature for metric in (PERPLEXITY_WORDS, PERPLEXITY_RESPONSES)]
-        texts = [metric.signature for metric in GENERATION_METRICS]
-        return [*super().signatures, *perplexities, *texts]
+    def signatures(self) -> dict[str, str]:
+        perplexities = {metric.name: metric.signature for metric in (PERPLEXITY_WORDS, PERPLEXITY_RESPONSES)}
+        texts = {metric.name: metric.signature for metric in GENERATION_METRICS}
+        return super().signatures | perplexities | texts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -139,6 +140,12 @@ class LearningTask(L.LightningModule):
                 "smaller learning rate (--set lr=...) or precision=32-true"
             )
         self.val_scores = self.score(outputs, "val")
+        for name, value in self.val_scores.items():
+            if not math.isfinite(value):
+                raise TrainingError(
+                    f"{name} became {value} in epoch {self.current_epoch + 1}: try a smaller learning rate "
+                    "(--set lr=...) or precision=32-true"
+                )
         self._outputs = []
         for name, value in self.val_scores.items():
             self.log(name, value)

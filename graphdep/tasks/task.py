@@ -34,6 +34,6 @@ class Task:
         raise NotImplementedError
 
     @property
-    def signatures(self) -> list[str]:
-        """What exactly each number of a result is."""
-        return [metric.signature for metric in self.metrics]
+    def signatures(self) -> dict[str, str]:
+        """What exactly each metric of a result is, by its name."""
+        return {metric.name: metric.signature for metric in self.metrics}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,8 +100,11 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
             code in it is run.
     """
+    if os.path.isdir(path):
+        raise FileNotFoundError(f"{os.fspath(path)} is a folder: name its best.ckpt")
     if not os.path.isfile(path):
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    _check_bytes(path)
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
@@ -116,6 +121,29 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         if not isinstance(state.get(key), kind):
             raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
     return checkpoint
+
+
+def _check_bytes(path: str | os.PathLike[str]) -> None:
+    """Raises :class:`ValueError` if a byte of the file has changed, which torch does not look at."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
+        raise ValueError(f"{path}: not a checkpoint, or damaged ({str(error)[:120] or error!r})") from None
+    if damaged is not None:
+        raise ValueError(f"{path}: damaged checkpoint: {damaged} is not what was written")
+
+
+def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:
+    """Raises :class:`ValueError` if the settings ask for more than the weights can be: building it would take
+    the memory or the time before anything is compared.
+    """
+    sizes = {size for weight in weights.values() for size in getattr(weight, "shape", ())}
+    for name, value in config.to_dict().items():
+        if type(value) is not int or not name.endswith(("layers", "channels", "heads", "_dim")):
+            continue
+        if value > (len(weights) if name.endswith("layers") else max(4096, *sizes)):
+            raise ValueError(f"{name!r} is {value}, which its weights do not have")
 
 
 def read_task(path: str | os.PathLike[str]) -> str:
@@ -140,6 +168,7 @@ def load_task(path: str | os.PathLike[str]) -> tuple[LearningTask, RunState]:
     checkpoint = read_checkpoint(path)
     try:
         state = RunState.from_state_dict(checkpoint["graphdep"])
+        _check_sizes(state.config, checkpoint["state_dict"])
         task = state.build_task()
         task.load_state_dict(checkpoint["state_dict"])
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:

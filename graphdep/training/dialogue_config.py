@@ -113,16 +113,20 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         *("context_layers", "decoder_layers", "warmup_steps", "batch_tokens"),
         *("max_turns", "max_words", "min_freq", "overlap"),
     )
+    late: ClassVar[tuple[str, ...]] = (
+        *("limit_generate", "strategy", "beams", "max_length", "min_length", "length_penalty"),
+        *("top_k", "top_p", "temperature", "no_repeat_ngram"),
+    )
     free: ClassVar[tuple[str, ...]] = (
         *TrainConfig.free,
-        *("seed", "parse_errors", "overlap", "max_turns", "max_words", "batch_tokens", "limit_generate"),
-        *("strategy", "beams", "max_length", "min_length", "length_penalty"),
-        *("top_k", "top_p", "temperature", "no_repeat_ngram"),
+        *("seed", "parse_errors", "overlap", "max_turns", "max_words", "batch_tokens"),
+        *late,
     )
     choices: ClassVar[Choices] = {**TrainConfig.choices, "overlap": ("keep", "drop")}
     at_least: ClassVar[Mapping[str, float]] = {
         **TrainConfig.at_least,
-        **dict.fromkeys(("context_layers", "decoder_layers", "max_turns", "max_words", "pieces"), 1),
+        **dict.fromkeys(("context_layers", "decoder_layers", "max_turns", "max_words"), 1),
+        "pieces": 261,  # special symbols and bytes
         **dict.fromkeys(("batch_tokens", "warmup_steps"), 1),
         **dict.fromkeys(("parse_errors", "limit_generate"), 0),
     }

@@ -110,7 +110,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
 def notes(summary: dict[str, Any]) -> list[str]:
     """What stands under the table, as a list."""
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
-    lines += [f"- metric: {signature}" for signature in summary["signature"]]
+    lines += [f"- {name}: {signature}" for name, signature in summary["signature"].items()]
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
         lines.append(

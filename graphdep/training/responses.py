@@ -52,6 +52,8 @@ def score_responses(
         _write(folder / responses_name(split), dataset, chosen, hypotheses, config)
     length = round(sum(map(len, references)) / len(references))
     constant = frequent_words(splits, length, config)
+    if len(references) < 2:  # which cannot be shuffled
+        return Scored(_of(split, generation_metrics(hypotheses, references)))
     floors = generation_floors(references, seed=0, constant=constant)
     # BLEU alone: the diversity of human responses is no floor.
     no_skill = {
@@ -60,7 +62,11 @@ def score_responses(
         if "bleu" in name
     }
     scores = generation_metrics(hypotheses, references), no_skill, floors["reference"]
-    return Scored(*({f"{split}_{name}": value for name, value in part.items()} for part in scores))
+    return Scored(*(_of(split, part) for part in scores))
+
+
+def _of(split: str, scores: dict[str, float]) -> dict[str, float]:
+    return {f"{split}_{name}": value for name, value in scores.items()}
 
 
 def frequent_words(splits: Splits, number: int, config: DialogueConfig) -> list[str]:
@@ -95,7 +101,7 @@ def responses_of(dataset: DialogueDataset, chosen: Iterable[int], config: Dialog
 
 def read_responses(path: Path) -> list[dict[str, Any]]:
     """The lines of a file of responses: ``context``, ``response``, ``reference``."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
 def spread_over(size: int, limit: int | None) -> list[int]:

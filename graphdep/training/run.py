@@ -21,7 +21,7 @@ from torch import Tensor
 
 import graphdep
 from graphdep.io import atomic_path
-from graphdep.tasks import DialogueTask, LearningTask
+from graphdep.tasks import DialogueTask, LearningTask, resolve_task
 from graphdep.tasks.learning_task import Outputs, join_outputs
 from graphdep.training.build import build_edges, build_task
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunState, load_task, read_checkpoint
@@ -102,15 +102,18 @@ def _train(
         return finished
     L.seed_everything(config.seed, workers=True, verbose=False)
     task = _new_task(state, vectors)
+    start = _resume_from(folder, state) if resume else None
     if not resume:
         _set_aside(folder)
+    elif start is None:
+        logger.warning("%s has no checkpoint to go on from: the run starts at its first epoch", folder)
     checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
     report = EpochReport(title or f"{config.model} seed {config.seed}", checkpoint, console)
     with quiet():
         trainer = _trainer(config, folder, callbacks=[checkpoint, report])
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
         with _interruptible():
-            trainer.fit(task, *loaders, ckpt_path=_resume_from(folder, state) if resume else None)
+            trainer.fit(task, *loaders, ckpt_path=start)
     result = _result(state, checkpoint, splits, found)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
@@ -132,6 +135,9 @@ def evaluate(
             edges, and of decoding, but none that the weights depend on. (default: none)
         splits: The data. (default: loaded as the settings say)
 
+    Places and parser are the checkpoint's unless they are given: raw files are read there, and processed ones
+    written.
+
     Raises:
         FileNotFoundError: If the checkpoint is missing.
         ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
@@ -152,6 +158,7 @@ def evaluate(
         "metrics": scored.metrics,
         "floor": scored.floor,
         "reference": scored.reference,
+        "signature": resolve_task(config.task).signatures,
         "parameters": count_parameters(task),
         "checkpoint": str(checkpoint),
     }
@@ -204,6 +211,11 @@ def _set_aside(folder: Path) -> None:
         number += 1
         previous = folder / f"previous-{number}"
     previous.mkdir()
+    if "last.ckpt" in names and RESULT not in names:
+        logger.warning(
+            "%s: an unfinished run is set aside in %s; with resume (--resume) it would go on",
+            *(folder, previous.name),
+        )
     for name in names:
         os.replace(folder / name, previous / name)
 
@@ -218,7 +230,7 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
         raise ValueError(
             f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
         ) from None
-    _check_same(path, state, earlier.config, earlier.data["digest"])
+    _check_same(path, state, earlier.config, earlier.data["digest"], state.config.late)
     _check_best(folder)
     return path
 
@@ -251,10 +263,12 @@ def _check_best(folder: Path) -> None:
         ) from None
 
 
-def _check_same(path: Path, state: RunState, config: TrainConfig, digest: str) -> None:
+def _check_same(
+    path: Path, state: RunState, config: TrainConfig, digest: str, ignore: tuple[str, ...] = ()
+) -> None:
     # Where the learning rate falls to the last update, more epochs are another run from the first one on.
     falls = getattr(config, "warmup_steps", None) is not None
-    different = state.config.differences(config, ignore=[] if falls else ["max_epochs"])
+    different = state.config.differences(config, ignore=ignore if falls else [*ignore, "max_epochs"])
     if state.config.max_epochs < config.max_epochs and not falls:
         different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
     if state.data["digest"] != digest:
@@ -318,7 +332,7 @@ def _score(
 
 def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
     task, state = load_task(run.best_path)
-    _check_same(run.best_path, mine, state.config, state.data["digest"])
+    _check_same(run.best_path, mine, state.config, state.data["digest"], mine.config.late)
     config = mine.config
     scored = Scored()
     for split in ("val", "test"):
@@ -330,6 +344,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
         "metrics": scored.metrics,
         "floor": scored.floor,
         "reference": scored.reference,
+        "signature": resolve_task(config.task).signatures,
         "epochs": run.epochs,
         "best_epoch": run.best_epoch,
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),

@@ -110,6 +110,8 @@ class TrainConfig:
     """What else the paper's figures were made with; beside other values they say nothing."""
     free: ClassVar[tuple[str, ...]] = ("parser", "tree", "edges", "max_sum", "batch_size", "precision")
     """What the weights do not depend on."""
+    late: ClassVar[tuple[str, ...]] = ()
+    """What is read only after the training."""
     choices: ClassVar[Choices] = {
         "tree": (None, "random", "chain", "reversed"),
         "optimizer": ("adagrad", "adam", "adamw", "sgd"),

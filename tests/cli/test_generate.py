@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 
 import pytest
 from typer.testing import CliRunner
 
 from graphdep import Responder, Sentence
 from graphdep.cli import app
-from graphdep.parsing import Parser
+from graphdep.parsing import Parser, ParserUnavailableError
 from graphdep.parsing.parsed import Parsed
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
 
@@ -168,9 +169,10 @@ def test_a_bad_line_is_named_and_nothing_is_written(run, model, tmp_path, bad, m
         (["--input", "empty.jsonl"], "empty.jsonl: no line"),
         (["--input", "in.jsonl", "--output", "in.jsonl"], "'output' is the file of --input"),
         (["--input", "in.jsonl", "--output", "."], "'output' must be a file"),
+        (["--input", "in.jsonl", "--output", "/dev/null"], "'/dev/null' is no plain file"),
         (["--input", "in.jsonl", "--strategy", "best"], "'strategy' must be one of greedy, beam, sample"),
         (["--input", "in.jsonl", "--beams", "2"], "strategy='greedy' gives one response: 'beams' must be 1"),
-        (["--input", "in.jsonl", "--temperature", "0"], "'temperature' must be above 0"),
+        (["--input", "in.jsonl", "--temperature", "0"], "'temperature' must be at least 1e-06"),
         (["--input", "in.jsonl", "--parser", "none"], "unknown parser 'none'"),
         (["--input", "in.jsonl", "--checkpoint", "none.ckpt"], "no checkpoint at none.ckpt"),
         (["--input", "in.jsonl", "--checkpoint", "cut.ckpt"], "cut.ckpt: not a checkpoint, or damaged"),
@@ -250,10 +252,32 @@ def test_ctrl_c_leaves_a_chat(chat, monkeypatch):
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "\n")
 
 
-def test_bytes_in_a_chat(chat):
-    done = chat(b"caf\xe9\n")
+@pytest.mark.parametrize("kind", [ValueError, RuntimeError, ParserUnavailableError])
+def test_a_bad_line_in_a_chat_is_no_turn(chat, monkeypatch, kind):
+    asked, respond = [], Responder.respond
+
+    def failing(self, contexts):
+        asked.extend(map(list, contexts))
+        if "fail" in contexts[0]:
+            raise kind("no tree\nfor 'fail'")
+        return respond(self, contexts)
+
+    monkeypatch.setattr(Responder, "respond", failing)
+    done = chat(b"caf\xe9\nann saw bob\nfail\ndan met ann\n")
+    assert done.exit_code == 0, done.stderr
+    first, _ = done.stdout.splitlines()
+    assert asked == [["ann saw bob"], ["ann saw bob", first, "fail"], ["ann saw bob", first, "dan met ann"]]
+    bad_bytes, no_tree = (line for line in done.stderr.splitlines() if "graphdep: error:" in line)
+    assert bad_bytes == "graphdep: error: stdin: not UTF-8"
+    assert "no tree for 'fail'" in no_tree
+
+
+def test_an_output_that_is_a_pipe(run, model, contexts, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    done = run("generate", *model, "--input", contexts, "--output", "pipe")
     assert done.exit_code == 2
-    assert "stdin: not UTF-8" in done.stderr
+    assert "'pipe' is no plain file" in done.stderr
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_help(run):

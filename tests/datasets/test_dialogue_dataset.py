@@ -151,6 +151,15 @@ def test_unknown_words_are_those_of_the_responses(load):
     assert dataset[1:].describe()["unknown_words"] == 0
 
 
+def test_a_word_that_looks_special_ends_no_response(tmp_path, parser, write):
+    raw = write(train=[["[ROOT] there", "so [EOU] so [SEP]"]])
+    vocab = Vocab(["so", "there"], lower=True)
+    dataset = DailyDialog(tmp_path / "corpus", parser=parser, raw_from=raw, vocab=vocab)
+    assert dataset[0].target_ids.tolist() == [5, 0, 5, 0, 4]
+    assert dataset[0].input_ids.tolist() == [1, 0, 6]
+    assert dataset.describe()["unknown_words"] == 2 / 4
+
+
 def test_a_slice_describes_itself(load):
     dataset = load(max_words=2)
     whole, part = dataset.describe(), dataset[5:].describe()

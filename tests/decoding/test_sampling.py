@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from graphdep.decoding import DecodeConfig, generate
-from graphdep.decoding.sampling import draw, thin_out
+from graphdep.decoding.sampling import Sampling, draw, thin_out
 
 OPTIONS = {"strategy": "sample", "max_length": 8}
 
@@ -134,3 +135,20 @@ def test_the_decoder_stays_in_its_mode(table, contexts, strategy: str) -> None:
         decoder.train(training)
         generate(decoder, contexts(1, 2), DecodeConfig(strategy=strategy, max_length=3))
         assert decoder.training is training
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "beam", "sample"])
+def test_no_examples(table, contexts, strategy: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    assert generate(table(3), contexts(), DecodeConfig(strategy=strategy), generator=generator) == []
+
+
+def test_a_stream_gives_its_numbers_step_by_step() -> None:
+    """Draws that are done leave the others' numbers alone."""
+    config = DecodeConfig(strategy="sample", num_return=2, max_length=100_000)
+    sampling = Sampling(config, [7, 9], 3, torch.device("cpu"))
+    streams = {(key, number): random.Random(f"3 {key} {number}") for key in (7, 9) for number in range(2)}
+    both = [[streams[key, number].random() for number in range(2)] for key in (7, 9)]
+    assert sampling._noise(torch.tensor([0, 1])).tolist() == both
+    sampling.select(torch.tensor([1]), torch.tensor([[1]]))
+    assert sampling._noise(torch.tensor([1])).tolist() == [[streams[9, 1].random()]]

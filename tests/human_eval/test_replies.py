@@ -22,6 +22,11 @@ def test_what_else_a_line_has_is_not_looked_at(tmp_path):
         ("", "no JSON"),
         ("{", "no JSON"),
         ("[" * 100_000, "no JSON"),
+        (
+            '{"context": ["a"], "response": "b", "response": "c"}',
+            r"no JSON: the key 'response' is there 2 times",
+        ),
+        ('{"context": ["a"], "response": "b", "x": {"y": 1, "y": 1}}', r"no JSON: the key 'y' is there 2"),
         ("[]", r"no object with 'context' and 'response' \(got \[\]\)"),
         ('{"context": ["a"]}', "no object with 'context' and 'response'"),
         (line(context='"a"'), r"'context' must be a list of at least one string \(got 'a'\)"),

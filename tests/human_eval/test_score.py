@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import builtins
 import csv
+import json
 
 import pytest
 
@@ -94,6 +95,45 @@ def test_what_spreadsheets_make_of_a_file(filled, read_csv, delimiter):
         writer.writerows(row.values() for row in rows)
         writer.writerow([""] * 6)
     assert score_sheets(key, sheets) == before
+
+
+@pytest.mark.parametrize("end", ["\r", "\n"])
+def test_other_line_ends(filled, end):
+    key, sheets = filled
+    before = score_sheets(key, sheets)
+    # Those of the rows; a context of two turns keeps its own.
+    sheets[1].write_bytes(sheets[1].read_bytes().replace(b"\r\n", end.encode()))
+    assert score_sheets(key, sheets) == before
+    sheets[1].write_bytes(sheets[1].read_bytes() + b"\xff")
+    line = len(sheets[1].read_bytes().decode("utf-8", "replace").replace("\r", "\n").split("\n"))
+    with pytest.raises(ValueError, match=rf"rater2\.csv:{line}: not UTF-8"):
+        score_sheets(key, sheets)
+
+
+def test_numbers_and_spaces_of_spreadsheets(write_replies, read_csv, write_csv, tmp_path):
+    responses = ["007", "1.50", "1e5", "42"]
+    replies = write_replies(tmp_path / "a.jsonl", [([str(i)], text) for i, text in enumerate(responses)])
+    key, _, sheet = write_sheets({"a": replies}, tmp_path / "out", n=4, raters=1)
+    shown = {"007": "7", "1.50": "1.5", "1e5": "1.00E+05", "42": "42"}
+    rows = [
+        {**row, "response": shown[row["response"]], "grade": "2.0", "rater": "1.0", "item": row["item"] + " "}
+        for row in read_csv(sheet)
+    ]
+    write_csv(sheet, rows)
+    assert score_sheets(key, [sheet]).systems[0].share_2 == 1
+    for other in ("7 7", "8", "", "seven", "７"):
+        write_csv(sheet, [{**row, "response": row["response"].replace("7", other)} for row in rows])
+        with pytest.raises(ValueError, match="this is not the response of item"):
+            score_sheets(key, [sheet])
+
+
+def test_a_long_cell_is_read(write_replies, tmp_path):
+    replies = write_replies(tmp_path / "a.jsonl", [(["hi"], "so " * 60_000)])
+    key, _, sheet = write_sheets({"a": replies}, tmp_path / "out", n=1, raters=1)
+    limit = csv.field_size_limit()
+    sheet.write_text(sheet.read_text("utf-8").replace(",,1,k", ",2,1,k"), "utf-8")
+    assert score_sheets(key, [sheet]).systems[0].mean == 2
+    assert csv.field_size_limit() == limit
 
 
 def test_missing_grades_are_an_error_or_counted(filled, change, read_csv):
@@ -214,6 +254,29 @@ def test_a_damaged_key(filled, content):
         score_sheets(key, sheets)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("raters", 2.5, r"'raters' must be a whole number \(got 2\.5\)"),
+        ("raters", True, r"'raters' must be a whole number \(got True\)"),
+        ("raters", 0, r"'raters' must be at least 1 \(got 0\)"),
+        ("seed", "x", r"'seed' must be a whole number \(got 'x'\)"),
+        ("systems", "hard", r"'systems' must be a list \(got 'hard'\)"),
+        ("systems", ["hard"], r"'systems' must be those of the items \(got \['hard'\]\)"),
+        ("systems", [["hard"], "plain"], r"'systems' must be those of the items"),
+        ("items", [], r"'items' must be an object \(got \[\]\)"),
+        ("items", {}, r"'items' must have at least one item \(got none\)"),
+        ("items", {"r1": 3}, r"'items\.r1' must have a string 'system' \(got 3\)"),
+        ("items", {"r1": {"system": "a", "response": 1}}, r"'items\.r1' must have a string 'response'"),
+    ],
+)
+def test_a_wrong_value_of_the_key_is_named(filled, name, value, message):
+    key, sheets = filled
+    key.write_text(json.dumps(json.loads(key.read_text("utf-8")) | {name: value}), "utf-8")
+    with pytest.raises(ValueError, match=rf"key\.json: damaged, or no key of sheets: {message}"):
+        score_sheets(key, sheets)
+
+
 def test_a_system_without_any_grade(filled, read_csv, write_csv):
     key, sheets = filled
     for path in sheets:
@@ -228,7 +291,7 @@ def test_no_sheets(filled):
         score_sheets(filled[0], [])
 
 
-def test_without_statsmodels(filled, monkeypatch):
+def test_without_statsmodels_there_is_a_table_without_kappa(filled, monkeypatch, caplog):
     imported = builtins.__import__
 
     def without(name, *more):
@@ -237,5 +300,7 @@ def test_without_statsmodels(filled, monkeypatch):
         return imported(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ValueError, match=r"needs statsmodels: pip install 'graphdep\[agreement\]'"):
-        score_sheets(*filled)
+    scores = score_sheets(*filled)
+    assert scores.kappa is None
+    assert scores.systems
+    assert "needs statsmodels: pip install 'graphdep[agreement]'" in caplog.text

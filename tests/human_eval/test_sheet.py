@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -72,10 +75,30 @@ def test_cells_are_safe_and_read_back_as_they_were(systems, tmp_path, read_csv):
     assert rows[0]["context"].split("\n")[1:] == ["2: + more?", "3: <i> end</i>"]
 
 
-@given(cell=st.text(st.sampled_from("=+-@'a \"\n"), max_size=5))
+@given(cell=st.text(st.sampled_from("=+-@＝＋－＠'a \"\n;\t,\u200b\ufeff\u2066"), max_size=8))
 def test_guarding_loses_nothing(cell):
     assert unguard(guard(cell)) == cell
-    assert not guard(cell).startswith(("=", "+", "-", "@"))
+    assert not re.search(r"(^|[;\t])[\s\u200b\ufeff\u2066]*[=+\-@＝＋－＠]", guard(cell))
+
+
+@pytest.mark.parametrize(
+    ("cell", "guarded"),
+    [
+        (" =1", "' =1"),
+        ("\u200b=1", "'\u200b=1"),
+        ("\u202e\ufeff @a", "'\u202e\ufeff @a"),
+        ("＝1", "'＝1"),
+        ("a;=1", "a;'=1"),
+        ("a\t+1;＠b", "a\t'+1;'＠b"),
+        ("'=1", "''=1"),
+        ("'tis", "'tis"),
+        ("a = b; c - d", "a = b; c - d"),
+        ("", ""),
+    ],
+)
+def test_what_is_guarded(cell, guarded):
+    assert guard(cell) == guarded
+    assert unguard(guarded) == cell
 
 
 @given(text=st.text(max_size=10))
@@ -102,6 +125,23 @@ def test_filled_sheets_are_never_overwritten(systems, tmp_path):
     with pytest.raises(ValueError, match=r"'output' has .*raters/rate\.html already, maybe filled in"):
         write_sheets(systems, tmp_path / "out", n=2, raters=1)
     assert not (tmp_path / "out" / "key.json").exists()
+
+
+@pytest.mark.parametrize("broken", ["rate.html", "rater2.csv"])
+def test_a_failure_leaves_nothing(systems, tmp_path, monkeypatch, broken):
+    replace = os.replace
+
+    def full(source, target):
+        if Path(target).name == broken:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(OSError, match="No space left"):
+            write_sheets(systems, tmp_path / "out", n=2, raters=2)
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(write_sheets(systems, tmp_path / "out", n=2, raters=2)) == 4
 
 
 @pytest.mark.parametrize(

@@ -36,3 +36,27 @@ def test_permissions_follow_the_umask(tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o640
+
+
+def test_a_link_stays_and_its_file_is_written(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "file").write_text("old")
+    for name, target in (("link.txt", "far/file"), ("dangling.txt", "far/new")):
+        (tmp_path / name).symlink_to(target)
+        with atomic_path(tmp_path / name) as temporary:
+            assert temporary.parent == tmp_path / "far"
+            assert temporary.suffix == ".txt"
+            temporary.write_text("new")
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / target).read_text() == "new"
+    assert sorted(os.listdir(tmp_path / "far")) == ["file", "new"]
+
+
+def test_what_is_no_plain_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for path in (tmp_path / "pipe", tmp_path / "link", tmp_path, "/dev/null"):
+        with pytest.raises(ValueError, match=f"'{path}' is no plain file"), atomic_path(path):
+            raise AssertionError
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,34 @@ def altered(checkpoint: Path, path: Path, key: str, value: object) -> Path:
 def test_parts_that_do_not_fit_are_refused(tmp_path, checkpoint, key, value, message):
     with pytest.raises(ValueError, match=f"bad.ckpt: damaged checkpoint .*{message}"):
         load_task(altered(checkpoint, tmp_path / "bad.ckpt", key, value))
+
+
+def test_a_changed_byte_is_found(tmp_path, checkpoint):
+    with zipfile.ZipFile(checkpoint) as archive:
+        record = max(archive.infolist(), key=lambda info: info.file_size)
+        assert record.compress_type == zipfile.ZIP_STORED
+    content = bytearray(checkpoint.read_bytes())
+    content[record.header_offset + 400] ^= 1
+    path = tmp_path / "flipped.ckpt"
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"flipped.ckpt: damaged checkpoint: .* is not what was written"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize(("key", "value"), [("num_layers", 10**8), ("hidden_channels", 2**16)])
+def test_settings_that_the_weights_cannot_have_are_refused_before_anything_is_built(
+    tmp_path, checkpoint, key, value
+):
+    content = torch.load(checkpoint, weights_only=True)
+    content["graphdep"]["config"][key] = value
+    torch.save(content, tmp_path / "huge.ckpt")
+    with pytest.raises(ValueError, match=f"huge.ckpt: damaged checkpoint .'{key}' is {value}"):
+        load_task(tmp_path / "huge.ckpt")
+
+
+def test_a_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is a folder: name its best.ckpt"):
+        read_checkpoint(tmp_path)
 
 
 def test_a_missing_file(tmp_path):

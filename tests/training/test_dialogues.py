@@ -10,7 +10,7 @@ from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
 from graphdep.training.dialogue_presets import DIALOGUE_MODELS
 from graphdep.training.report import write_report
-from graphdep.training.responses import spread_over
+from graphdep.training.responses import read_responses, spread_over
 from graphdep.training.run import RESULT
 from graphdep.training.token_batches import TokenBatchSampler
 
@@ -132,6 +132,38 @@ def test_examples_that_training_has_seen_can_be_left_out(dialogues, tmp_path):
         evaluate(result["checkpoint"], settings={"overlap": "drop"})
 
 
+def test_one_response_has_no_floor_but_a_score(dialogues, tmp_path):
+    result = train(TrainConfig.of("hred", **dialogues, limit_generate=1), tmp_path)
+    assert "val_bleu2_method7" in result["metrics"]
+    assert "val_bleu2_method7" not in result["floor"]
+    assert result["reference"] == {}
+
+
+def test_how_to_decode_can_change_until_there_is_a_result(dialogues, tmp_path):
+    config = TrainConfig.of("hred", **dialogues)
+    train(config, tmp_path)
+    with pytest.raises(ValueError, match="another run, which cannot be resumed: max_length"):
+        train(config.replace(max_length=2), tmp_path, resume=True)
+    (tmp_path / RESULT).unlink()
+    result = train(config.replace(max_length=2), tmp_path, resume=True)
+    assert result["metrics"]["test_mean_length"] <= 2
+
+
+def test_a_validation_score_that_is_not_finite_stops(dialogues, tmp_path, monkeypatch):
+    from graphdep.tasks import DialogueTask, TrainingError
+
+    monkeypatch.setattr(DialogueTask, "score", lambda *_: {"val_perplexity": math.inf})
+    with pytest.raises(TrainingError, match="val_perplexity became inf in epoch 1"):
+        train(TrainConfig.of("hred", **dialogues), tmp_path)
+    assert not (tmp_path / "best.ckpt").exists()
+
+
+def test_responses_are_read_by_line(tmp_path):
+    line = {"context": ["a\u2028b"], "response": "\x85"}
+    (tmp_path / "r.jsonl").write_text(json.dumps(line, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert read_responses(tmp_path / "r.jsonl") == [line]
+
+
 def test_subwords(dialogues, tmp_path):
     pytest.importorskip("tokenizers")
     config = TrainConfig.of("transformer-dra-bpe", **dialogues, pieces=280)
@@ -166,6 +198,7 @@ def test_wrong_settings_name_key_and_value():
         ({"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
         ({"model": "dt"}, "no model 'dt'; choose one of transformer, transformer-dra"),
         ({"clip": 0.0}, "'clip' must be above 0"),
+        ({"pieces": 100}, "'pieces' must be at least 261"),
         ({"model": "hred", "tree": "chain"}, "encoder 'hred' reads no tree"),
     ]:
         with pytest.raises(ValueError, match=message):

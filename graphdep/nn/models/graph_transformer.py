@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -103,6 +104,7 @@ class GraphTransformer(TextEncoder):
     def _check(self, data: Data) -> None:
         if any("edge_type" in wanted for wanted in self.wanted) and "edge_type" not in data:
             raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
+        _check_within_examples(data)
         if "clique" not in data:
             return
         for layer, wanted in zip(self.layers, self.wanted):
@@ -111,6 +113,21 @@ class GraphTransformer(TextEncoder):
                     f"{type(layer.conv).__name__} sees edges alone and the data has a 'clique': write its "
                     "pairs out, e.g. with resolve('transformer', materialize=True)"
                 )
+
+
+@torch.compiler.disable  # reads values
+def _check_within_examples(data: Data) -> None:
+    """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device."""
+    edges, batch = data.edge_index, data.get("batch")
+    if batch is None or edges.device.type != "cpu" or not edges.numel():
+        return
+    source, target = batch[edges]
+    if not torch.equal(source, target):
+        first = int((source != target).nonzero()[0])
+        raise ValueError(
+            f"'edge_index' joins nodes of different examples (edge {first}: {edges[:, first].tolist()}): a "
+            "transform of a batch must keep to its examples, see data.batch"
+        )
 
 
 def _wanted(conv: nn.Module | Tensor) -> list[str]:

@@ -192,3 +192,12 @@ def test_cliques_that_a_conv_cannot_see() -> None:
         with pytest.raises(ValueError, match=f"{kind} sees edges alone .*materialize=True"):
             model(resolve("transformer")(example(1)))
         assert model(resolve("transformer", materialize=True)(example(1))).isfinite().all()
+
+
+def test_edges_that_leave_their_example_are_refused():
+    batch = resolve("dra")(Batch.from_data_list([example(0), example(1)]))
+    last = int(batch.ptr[1]) - 1
+    across = torch.tensor([[last], [last + 1]])
+    batch.edge_index = torch.cat([batch.edge_index, across], dim=1)
+    with pytest.raises(ValueError, match=rf"joins nodes of different examples .*\[{last}, {last + 1}\]"):
+        make()(batch)
