@@ -56,10 +56,10 @@ def sheet(
         sizes = {"contexts": n, "items": n * len(systems), "raters": raters, "seed": seed}
         print_json({"systems": systems, **sizes, "files": [str(path) for path in paths]})
         return
-    print(f"Grades: {GRADES}")
     print(f"{n} contexts, {len(systems)} systems: {n * len(systems)} items for each of {raters} raters")
     for path in paths:
         print(path)
+    print(f"Grades: {GRADES}")
 
 
 @human_eval.command()
