@@ -202,7 +202,11 @@ def memory(args: argparse.Namespace) -> dict[str, float]:
 def peak(device: str) -> int:
     if device != "cpu":
         return torch.cuda.max_memory_allocated()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # On Linux ru_maxrss of a child starts from what its parent had.
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def memory_in_a_process(name: str, argv: list[str]) -> dict[str, float]:
