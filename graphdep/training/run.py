@@ -105,8 +105,6 @@ def _train(
     start = _resume_from(folder, state) if resume else None
     if not resume:
         _set_aside(folder)
-    elif start is None:
-        logger.warning("%s has no checkpoint to go on from: the run starts at its first epoch", folder)
     checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
     report = EpochReport(title or f"{config.model} seed {config.seed}", checkpoint, console)
     with quiet():
