@@ -23,6 +23,8 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_scores(result: dict[str, Any]) -> None:
     """A run's scores for people."""
+    from graphdep.tasks import resolve_task
+
     beside = {"score": result["metrics"], "no skill": result["floor"], "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
     table = Table("metric", *shown, title=f"{result['model']} on {result['task']}, seed {result['seed']}")
@@ -31,8 +33,8 @@ def print_scores(result: dict[str, Any]) -> None:
         table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
     console = Console()
     console.print(table)
-    for name, signature in result["signature"].items():
-        console.print(f"{name}: {signature}", style="dim", markup=False, highlight=False, soft_wrap=True)
+    for line in resolve_task(result["task"]).legend():
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
         console.print(f"{result['epochs']} epochs, the best was {result['best_epoch']}; {seconds}")

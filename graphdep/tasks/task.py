@@ -37,3 +37,10 @@ class Task:
     def signatures(self) -> dict[str, str]:
         """What exactly each metric of a result is, by its name."""
         return {metric.name: metric.signature for metric in self.metrics}
+
+    def legend(self) -> list[str]:
+        """The signatures as lines for people, each with the name of its metric in front."""
+        return [
+            text if text.lower().startswith(name) else f"{name}: {text}"
+            for name, text in self.signatures.items()
+        ]

@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from graphdep.io import atomic_path
+from graphdep.tasks import resolve_task
 from graphdep.visualization import plot_ablation
 
 # What the first columns of a table are, by task; the first is the one that the paper reports.
@@ -110,7 +111,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
 def notes(summary: dict[str, Any]) -> list[str]:
     """What stands under the table, as a list."""
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
-    lines += [f"- {name}: {signature}" for name, signature in summary["signature"].items()]
+    lines += [f"- {line}" for line in resolve_task(summary["task"]).legend()]
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
         lines.append(
