@@ -14,6 +14,7 @@ from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json
+from graphdep.io.atomic import check_plain_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,7 +118,7 @@ def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
     """Finds out before the work whether the file can be written, and that it is none of those that are read.
 
     Raises:
-        ValueError: If it is one of them, a folder, or below something that is no folder to write in.
+        ValueError: If it is one of them, no plain file, or below something that is no folder to write in.
     """
     for name, read in (("--checkpoint", checkpoint), ("--input", source)):
         if read is None or read == "-" or not (output.exists() and os.path.exists(read)):
@@ -126,6 +127,7 @@ def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
             raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
     if output.is_dir():
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
+    check_plain_file(output)
     folder = next(parent for parent in output.parents if parent.exists())
     if not folder.is_dir():
         raise ValueError(f"'output' cannot be written: {str(folder)!r} is no folder (got {str(output)!r})")

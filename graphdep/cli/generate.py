@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json as jsonlib
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -17,6 +16,7 @@ from graphdep.cli import options as o
 from graphdep.cli.embed import check_output, read_lines
 from graphdep.cli.errors import describe
 from graphdep.cli.output import print_json, say_loading
+from graphdep.io.text import unique_keys
 
 if TYPE_CHECKING:
     from graphdep.responder import Responder
@@ -104,10 +104,7 @@ def generate(
     """
     _check_options(source, output, num_return, json)
     if output is not None:
-        from graphdep.io.atomic import check_plain_file
-
         check_output(output, checkpoint, source)
-        check_plain_file(output)
     rows = None if source is None else read_rows(source)
     decoding = {
         "strategy": strategy,
@@ -217,7 +214,7 @@ def _check_options(source: str | None, output: Path | None, num_return: int, jso
 
 def _row(line: str, place: str) -> dict[str, Any]:
     try:
-        row = jsonlib.loads(line, object_pairs_hook=_object, parse_constant=_refuse)
+        row = jsonlib.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
         # As it will be written: a number like 1e999 has become infinite, and text may have half a character.
         jsonlib.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except UnicodeEncodeError:
@@ -235,14 +232,6 @@ def _row(line: str, place: str) -> dict[str, Any]:
         if not turn.strip():
             raise ValueError(f"{place}: 'context[{number}]' is blank: a turn has at least one word")
     return row
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        key, count = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {key!r} is there {count} times")
-    return value
 
 
 def _refuse(constant: str) -> NoReturn:

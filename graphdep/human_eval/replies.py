@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from graphdep.human_eval.errors import line_error
-from graphdep.io.text import has_half_character
+from graphdep.io.text import has_half_character, unique_keys
 
 Path = str | os.PathLike[str]
 
@@ -54,7 +53,7 @@ def _read(path: Path) -> list[Reply]:
 
 def _reply(path: Path, number: int, line: bytes) -> Reply:
     try:
-        value: Any = json.loads(line.decode("utf-8"), object_pairs_hook=_object)
+        value: Any = json.loads(line.decode("utf-8"), object_pairs_hook=unique_keys)
     except UnicodeDecodeError as error:
         raise line_error(path, number, f"not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
@@ -70,14 +69,6 @@ def _reply(path: Path, number: int, line: bytes) -> Reply:
         if has_half_character(text):
             raise line_error(path, number, "half a character, which no file can hold", text)
     return Reply(context, response)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        key, count = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"the key {key!r} is there {count} times")
-    return value
 
 
 def _check_contexts(first: tuple[Path, list[Reply]], other: tuple[Path, list[Reply]]) -> None:

@@ -19,6 +19,7 @@ class Metric:
         name: Its key in results, after the split: ``val_<name>``.
         compute: Takes predictions and targets.
         floor: What a system without any skill gets; takes the targets of the training split and of the split.
+            :obj:`None` where targets alone do not say it.
         signature: What exactly is computed, and by what: goes under every table.
         maximize: Whether more is better. (default: :obj:`True`)
         weighted: :meth:`resampled` for all resamples at once. (default: one after the other, which is slow)
@@ -26,7 +27,7 @@ class Metric:
 
     name: str
     compute: Compute
-    floor: Compute
+    floor: Compute | None
     signature: str
     maximize: bool = True
     weighted: Weighted | None = None

@@ -44,10 +44,6 @@ def _of_responses_weighted(loss: np.ndarray, tokens: np.ndarray, weight: np.ndar
     return _exp((weight @ (loss / tokens)) / weight.sum(axis=1))
 
 
-def _no_floor(train: np.ndarray, target: np.ndarray) -> float:
-    raise NotImplementedError("numbers of tokens say nothing about words: use unigram_losses()")
-
-
 def _perplexity(name: str, signature: str, *, by_response: bool = False) -> Metric:
     compute, weighted = (
         (_of_responses, _of_responses_weighted)
@@ -57,7 +53,8 @@ def _perplexity(name: str, signature: str, *, by_response: bool = False) -> Metr
             _of_tokens_weighted,
         )
     )
-    return Metric(name, compute, _no_floor, f"PPL|{signature}", maximize=False, weighted=weighted)
+    # Numbers of tokens say nothing about words: the floor comes from unigram_losses().
+    return Metric(name, compute, None, f"PPL|{signature}", maximize=False, weighted=weighted)
 
 
 PERPLEXITY = _perplexity(

@@ -45,7 +45,8 @@ class Goal:
     def floor(self, train_y: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
         """What no skill gets: each metric's floor, by the labels of the training split."""
         train, target = self.target(train_y).double().numpy(), self.target(y).double().numpy()
-        return {f"{prefix}_{metric.name}": metric.floor(train, target) for metric in self.metrics}
+        floors = ((metric.name, metric.floor) for metric in self.metrics)
+        return {f"{prefix}_{name}": floor(train, target) for name, floor in floors if floor is not None}
 
 
 def _precise(x: Tensor) -> Tensor:

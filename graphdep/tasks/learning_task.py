@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +45,7 @@ class LinearSchedule:
         return max(0.0, (self.total_steps - step) / max(1, self.total_steps - self.warmup_steps))
 
 
-class LearningTask(L.LightningModule):
+class LearningTask(L.LightningModule, ABC):
     """Base of the tasks. Edges are derived batch by batch, on the device of the batch; they are never stored.
 
     A subclass sets :attr:`metrics` and defines :meth:`loss` for training, :meth:`outputs` for everything

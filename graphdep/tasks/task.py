@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,7 +12,7 @@ from graphdep.metrics import Metric
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(ABC):
     """A corpus and what to learn from it.
 
     Args:
@@ -29,9 +30,9 @@ class Task:
     kind: ClassVar[str]
 
     @property
+    @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of predictions; the first decides which epoch is the best."""
-        raise NotImplementedError
 
     @property
     def signatures(self) -> dict[str, str]:

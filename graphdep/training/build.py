@@ -123,20 +123,14 @@ def build_task(
         _OPTIMIZERS[config.optimizer], lr=config.lr, weight_decay=config.weight_decay
     )
     sizes = num_words, num_relations, vectors
+    shared: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
     if isinstance(config, DialogueConfig):
-        return DialogueTask(
-            build_dialogue_model(config, *sizes),
-            build_edges(config),
-            optimizer,
-            warmup_steps=config.warmup_steps,
-            seed=config.seed,
-        )
+        model = build_dialogue_model(config, *sizes)
+        return DialogueTask(model, build_edges(config), optimizer, **shared)
     task = resolve_task(config.task)
     assert isinstance(config, SentenceConfig)
     assert isinstance(task, Sentences)
-    return SentenceTask(
-        build_model(config, *sizes), build_edges(config), task.goal, optimizer, seed=config.seed
-    )
+    return SentenceTask(build_model(config, *sizes), build_edges(config), task.goal, optimizer, **shared)
 
 
 _PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())

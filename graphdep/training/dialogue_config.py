@@ -41,10 +41,6 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         pieces: Subwords to learn, instead of words; :obj:`None` for words. (default: :obj:`None`)
         overlap: ``"drop"`` leaves those examples of val and test out whose last turn and response occur in
             the training split. (default: ``"keep"``)
-        batch_tokens: Nodes and target tokens of a batch at most, instead of :obj:`batch_size` examples.
-            (default: :obj:`None`)
-        warmup_steps: Updates in which the learning rate rises linearly to :obj:`lr`, to fall linearly to 0
-            at the end; :obj:`None` for a constant one. (default: :obj:`3000`)
         strategy, beams, max_length, min_length, length_penalty, top_k, top_p, temperature,
             no_repeat_ngram: Of :class:`~graphdep.decoding.DecodeConfig`. (default: greedy, of at most
             :obj:`max_words` tokens)
@@ -65,7 +61,6 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     max_epochs: int = 10
     patience: int | None = None
     batch_size: int = 40
-    batch_tokens: int | None = None
     optimizer: str = "adamw"
     lr: float = 5e-4
     warmup_steps: int | None = 3000
@@ -110,7 +105,7 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     defining: ClassVar[tuple[str, ...]] = (*TrainConfig.defining, "parse_errors", "pieces", "mur", "duor")
     published_with: ClassVar[tuple[str, ...]] = (
         *TrainConfig.published_with,
-        *("context_layers", "decoder_layers", "warmup_steps", "batch_tokens"),
+        *("context_layers", "decoder_layers"),
         *("max_turns", "max_words", "min_freq", "overlap"),
     )
     late: ClassVar[tuple[str, ...]] = (
@@ -119,7 +114,7 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     )
     free: ClassVar[tuple[str, ...]] = (
         *TrainConfig.free,
-        *("seed", "parse_errors", "overlap", "max_turns", "max_words", "batch_tokens"),
+        *("seed", "parse_errors", "overlap", "max_turns", "max_words"),
         *late,
     )
     choices: ClassVar[Choices] = {**TrainConfig.choices, "overlap": ("keep", "drop")}
@@ -127,7 +122,6 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         **TrainConfig.at_least,
         **dict.fromkeys(("context_layers", "decoder_layers", "max_turns", "max_words"), 1),
         "pieces": 261,  # special symbols and bytes
-        **dict.fromkeys(("batch_tokens", "warmup_steps"), 1),
         **dict.fromkeys(("parse_errors", "limit_generate"), 0),
     }
 

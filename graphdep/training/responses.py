@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.dialogue_dataset import DialogueDataset
@@ -83,13 +82,9 @@ def respond(
     """The words of the best response to each of these examples."""
     device, words = next(task.parameters()).device, []
     loader = DataLoader(dataset[chosen], config.batch_size, follow_batch=["target_ids"])
-    training = task.training
-    task.eval()
-    with torch.inference_mode():
-        for batch in loader:
-            found = task.model.generate(task.edges(batch.to(device)), config.decoding())
-            words += [dataset.vocab.words_of(hypotheses[0].ids) for hypotheses in found]
-    task.train(training)
+    for batch in loader:
+        found = task.model.generate(task.edges(batch.to(device)), config.decoding())
+        words += [dataset.vocab.words_of(hypotheses[0].ids) for hypotheses in found]
     return words
 
 

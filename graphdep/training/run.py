@@ -41,7 +41,14 @@ except ImportError:  # not on Windows
 
 RESULT = "result.json"
 # What a report reads of a result; numbers may be whole.
-_RESULT_KEYS = {"metrics": dict, "floor": dict, "seed": int, "checkpoint": str, "parameters": int}
+_RESULT_KEYS = {
+    "metrics": dict,
+    "floor": dict,
+    "seed": int,
+    "checkpoint": str,
+    "parameters": int,
+    "reference": dict,
+}
 _RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
 
 logger = logging.getLogger("graphdep.training")
@@ -265,7 +272,7 @@ def _check_same(
     path: Path, state: RunState, config: TrainConfig, digest: str, ignore: tuple[str, ...] = ()
 ) -> None:
     # Where the learning rate falls to the last update, more epochs are another run from the first one on.
-    falls = getattr(config, "warmup_steps", None) is not None
+    falls = config.warmup_steps is not None
     different = state.config.differences(config, ignore=ignore if falls else [*ignore, "max_epochs"])
     if state.config.max_epochs < config.max_epochs and not falls:
         different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")

@@ -73,10 +73,9 @@ class Splits:
         order: Sampler[int] = (
             EpochSampler(len(dataset), config.seed) if shuffle else SequentialSampler(dataset)
         )
-        tokens = getattr(config, "batch_tokens", None)
         batches: dict[str, Any] = {"batch_size": config.batch_size, "sampler": order}
-        if tokens is not None:
-            batches = {"batch_sampler": TokenBatchSampler(order, example_sizes(dataset), tokens)}
+        if config.batch_tokens is not None:
+            batches = {"batch_sampler": TokenBatchSampler(order, example_sizes(dataset), config.batch_tokens)}
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
         generator = torch.Generator().manual_seed(config.seed)
         return DataLoader(

@@ -49,8 +49,12 @@ class TrainConfig:
         max_epochs: Epochs at most.
         patience: Stop after so many epochs without a better validation score; :obj:`None` for never.
         batch_size: Examples a batch.
+        batch_tokens: Nodes and target tokens of a batch at most, instead of :obj:`batch_size` examples.
+            (default: :obj:`None`)
         optimizer: ``"adagrad"``, ``"adam"``, ``"adamw"`` or ``"sgd"``.
         lr: Learning rate, the highest where it changes.
+        warmup_steps: Updates in which the learning rate rises linearly to :obj:`lr`, to fall linearly to 0 at
+            the end; :obj:`None` for a constant one. (default: :obj:`None`)
         weight_decay: L2 penalty.
         clip: Largest norm of the gradient; :obj:`None` for no limit. (default: :obj:`None`)
         hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Of the
@@ -80,8 +84,10 @@ class TrainConfig:
     max_epochs: int
     patience: int | None
     batch_size: int
+    batch_tokens: int | None = None
     optimizer: str
     lr: float
+    warmup_steps: int | None = None
     weight_decay: float
     clip: float | None = None
     hidden_channels: int
@@ -105,10 +111,11 @@ class TrainConfig:
     """What makes a model the one that its name says; every row's name shows settings that change it."""
     published_with: ClassVar[tuple[str, ...]] = (
         *("hidden_channels", "num_layers", "heads", "ff_channels", "dropout", "norm_first"),
-        *("optimizer", "lr", "weight_decay", "batch_size"),
+        *("optimizer", "lr", "warmup_steps", "weight_decay", "batch_size", "batch_tokens"),
     )
     """What else the paper's figures were made with; beside other values they say nothing."""
-    free: ClassVar[tuple[str, ...]] = ("parser", "tree", "edges", "max_sum", "batch_size", "precision")
+    free: ClassVar[tuple[str, ...]] = ("parser", "tree", "edges", "max_sum", "precision")
+    free += ("batch_size", "batch_tokens")
     """What the weights do not depend on."""
     late: ClassVar[tuple[str, ...]] = ()
     """What is read only after the training."""
@@ -122,6 +129,7 @@ class TrainConfig:
     at_least: ClassVar[Mapping[str, float]] = {
         **dict.fromkeys(("seed", "num_workers", "weight_decay", "max_distance", "max_sum"), 0),
         **dict.fromkeys(("max_epochs", "limit_train", "batch_size", "patience", "min_freq"), 1),
+        **dict.fromkeys(("batch_tokens", "warmup_steps"), 1),
         **dict.fromkeys(("hidden_channels", "num_layers", "heads", "ff_channels"), 1),
     }
     _kinds: ClassVar[dict[str, type[TrainConfig]]] = {}
