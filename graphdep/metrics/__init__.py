@@ -6,6 +6,15 @@ from graphdep.metrics.distinct import DISTINCT, resolve_distinct
 from graphdep.metrics.generation import GENERATION_METRICS, generation_floors, generation_metrics
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
+from graphdep.metrics.ranking import (
+    RANKING,
+    pool_counts,
+    pool_metrics,
+    random_floor,
+    ranking_metric,
+    ranking_metrics,
+    ranking_signature,
+)
 from graphdep.metrics.relatedness import MSE, PEARSON, SPEARMAN
 from graphdep.metrics.significance import Comparison, compare
 from graphdep.metrics.text_metric import TextMetric
@@ -21,6 +30,7 @@ __all__ = [
     "PERPLEXITY",
     "PERPLEXITY_RESPONSES",
     "PERPLEXITY_WORDS",
+    "RANKING",
     "SPEARMAN",
     "Comparison",
     "Metric",
@@ -28,6 +38,12 @@ __all__ = [
     "compare",
     "generation_floors",
     "generation_metrics",
+    "pool_counts",
+    "pool_metrics",
+    "random_floor",
+    "ranking_metric",
+    "ranking_metrics",
+    "ranking_signature",
     "resolve_bleu",
     "resolve_distinct",
 ]

@@ -1,0 +1,258 @@
+"""Metrics of ranked candidates, safe where scores are equal, with what random scores would get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphdep.metrics._pools import FILTERS, Pools, Ranks, Values, check, vector
+from graphdep.metrics.metric import Metric
+
+TIES = ("mid", "pessimistic", "optimistic")
+RECALLS = ("fraction", "any")
+SIZES = ("equal", "any")
+
+
+def ranking_metrics(
+    scores: Values,
+    labels: Values,
+    groups: Values,
+    ties: str = "mid",
+    *,
+    ks: Sequence[int] = (1, 2, 5),
+    filter: str = "both",
+    recall: str = "fraction",
+    sizes: str = "equal",
+    prefix: str = "",
+) -> dict[str, float]:
+    r"""How well scores rank the candidates of each pool: means over pools, as fractions.
+
+    With the ranks :math:`r_1 < \dots < r_P` of the :math:`P` positive ones among a pool's :math:`n`
+    candidates:
+
+    .. math::
+        R_n@k = \frac{|\{i : r_i \leq k\}|}{P}, \quad
+        \mathrm{MAP} = \frac{1}{P} \sum_{i=1}^{P} \frac{i}{r_i}, \quad
+        \mathrm{MRR} = \frac{1}{r_1}, \quad
+        \mathrm{P@1} = [r_1 = 1]
+
+    With one positive candidate a pool, MAP is MRR and P@1 is :math:`R_n@1`.
+
+    **Ties.** Candidates with the same score have no order, and a scorer that takes them as they come gives a
+    model that says the same of everything :math:`R_{10}@1 = 1` where the right one is listed first. The
+    default is the mean over all orders of tied candidates, exact and not drawn, as in "Computing Information
+    Retrieval Performance Measures Efficiently in the Presence of Tied Scores": equal scores get what random
+    ones get, :func:`random_floor`.
+
+    **Regimes of Douban.** It has pools without a positive candidate, which no model can rank, and pools with
+    nothing but positive ones, which every model ranks perfectly. Publications leave out both kinds, the first
+    kind or none, and count what they found or whether they found any. These numbers cannot be compared:
+    random scores get 0.1 or 0.19 on :math:`R_{10}@1`. Nothing here tells how many pools were left out:
+    :func:`pool_counts` and :func:`ranking_signature` do.
+
+    Args:
+        scores: A score for each pair of a context and a candidate; more is better.
+        labels: 1 for a right candidate, 0 for a wrong one.
+        groups: The pool of each pair, a whole number or a string; equal ones are one pool, wherever they
+            stand.
+        ties: ``"mid"``, or tied positive candidates come last (``"pessimistic"``) or first
+            (``"optimistic"``). (default: ``"mid"``)
+        ks: The numbers k; :math:`R_n@k` of k >= n is 1, with random scores too.
+            (default: :obj:`(1, 2, 5)`)
+        filter: Pools left out: those without positive or without negative candidates (``"both"``), those
+            without positive ones (``"negative"``), or ``"none"``; then a pool without positive candidates
+            counts as 0 in every metric. (default: ``"both"``)
+        recall: Found positive candidates by all positive ones (``"fraction"``, the formula above), or
+            whether any is found (``"any"``). (default: ``"fraction"``)
+        sizes: ``"equal"``: all pools that count must have the same size n, which is in the key:
+            ``R10@1``. ``"any"``: they may differ, and the key has no number: ``R@1``. (default: ``"equal"``)
+        prefix: Goes before the keys, with an underscore: ``"test"`` gives ``test_MAP``. (default: none)
+
+    Shapes:
+        - scores, labels, groups: :math:`(N)`; arrays, tensors or lists
+        - output: ``R10@1``, ``R10@2``, ``R10@5`` (with n and k), ``MAP``, ``MRR``, ``P@1``
+
+    Raises:
+        ValueError: If shapes do not fit, there is no pair, a score is not finite (names its pool), a label is
+            not 0 or 1, an option is unknown, sizes differ, or no pool is left.
+    """
+    values = pool_metrics(
+        scores, labels, groups, ties, ks=ks, filter=filter, recall=recall, sizes=sizes, prefix=prefix
+    )
+    return {name: float(value.mean()) for name, value in values.items()}
+
+
+def pool_metrics(
+    scores: Values,
+    labels: Values,
+    groups: Values,
+    ties: str = "mid",
+    *,
+    ks: Sequence[int] = (1, 2, 5),
+    filter: str = "both",
+    recall: str = "fraction",
+    sizes: str = "equal",
+    prefix: str = "",
+) -> dict[str, np.ndarray]:
+    """The metrics of :func:`ranking_metrics` for each pool that is not left out, by ascending group.
+
+    They are what :data:`RANKING` takes, so that test sets are resampled by pools.
+
+    Args:
+        scores, labels, groups, ties, ks, filter, recall, sizes, prefix: See :func:`ranking_metrics`.
+
+    Shapes:
+        - output: :math:`(pools)` each, float64
+
+    Raises:
+        ValueError: See :func:`ranking_metrics`.
+    """
+    check("ties", ties, TIES)
+    check("recall", recall, RECALLS)
+    for k in ks:
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise ValueError(f"'ks' must be whole numbers of at least 1 (got {k!r})")
+    pools = Pools.of(labels, groups)
+    kept = pools.kept(filter)
+    size_name = _size_name(kept, sizes)
+    ranks = Ranks.of(pools.finite("scores", scores)[kept.rows], kept, ties)
+    found = ranks.positive if recall == "fraction" else ranks.first
+    share = kept.positives if recall == "fraction" else np.ones(kept.size.shape)
+    values = {f"R{size_name}@{k}": ranks.total(found * (ranks.rank <= k), share) for k in ks}
+    values["MAP"] = ranks.total(ranks.positive * ranks.found / ranks.rank, kept.positives)
+    values["MRR"] = ranks.total(ranks.first / ranks.rank)
+    values["P@1"] = ranks.total(ranks.positive * (ranks.rank == 1))
+    return {f"{prefix}_{name}" if prefix else name: value for name, value in values.items()}
+
+
+def random_floor(
+    labels: Values,
+    groups: Values,
+    *,
+    ks: Sequence[int] = (1, 2, 5),
+    filter: str = "both",
+    recall: str = "fraction",
+    sizes: str = "equal",
+    prefix: str = "",
+) -> dict[str, float]:
+    """What random scores get on average, exact: the mean over all orders of each pool's candidates.
+
+    Args:
+        labels, groups, ks, filter, recall, sizes, prefix: See :func:`ranking_metrics`.
+
+    Raises:
+        ValueError: See :func:`ranking_metrics`.
+    """
+    # Equal scores everywhere: their ties have all orders.
+    scores = np.zeros(len(vector("labels", labels)))
+    return ranking_metrics(
+        scores, labels, groups, ks=ks, filter=filter, recall=recall, sizes=sizes, prefix=prefix
+    )
+
+
+def pool_counts(labels: Values, groups: Values) -> dict[str, int]:
+    """How many ``pools`` there are, and how many have ``no_positive`` or ``no_negative`` candidate.
+
+    Args:
+        labels, groups: See :func:`ranking_metrics`.
+
+    Raises:
+        ValueError: See :func:`ranking_metrics`.
+    """
+    pools = Pools.of(labels, groups)
+    return {
+        "pools": len(pools.names),
+        "no_positive": int((pools.positives == 0).sum()),
+        "no_negative": int((pools.positives == pools.size).sum()),
+    }
+
+
+def ranking_signature(
+    labels: Values,
+    groups: Values,
+    ties: str = "mid",
+    *,
+    filter: str = "both",
+    recall: str = "fraction",
+    sizes: str = "equal",
+) -> str:
+    """What exactly :func:`ranking_metrics` computes on these pools, and how many it leaves out.
+
+    For example ``R_n@k|n=10|ties=mid|filter=both|recall=fraction|pools 1000, left out 333: 280 without
+    positive, 53 without negative candidates``.
+
+    Args:
+        labels, groups, ties, filter, recall, sizes: See :func:`ranking_metrics`.
+
+    Raises:
+        ValueError: See :func:`ranking_metrics`.
+    """
+    check("ties", ties, TIES)
+    check("recall", recall, RECALLS)
+    kept = Pools.of(labels, groups).kept(filter)
+    _size_name(kept, sizes)
+    low, high = kept.size.min(), kept.size.max()
+    n = str(low) if low == high else f"{low} to {high}"
+    counts = pool_counts(labels, groups)
+    left_out = f"pools {counts['pools']}, left out {counts['pools'] - len(kept.names)}"
+    if filter != "none":
+        left_out += f": {counts['no_positive']} without positive"
+        left_out += f", {counts['no_negative']} without negative" if filter == "both" else ""
+        left_out += " candidates"
+    return f"R_n@k|n={n}|ties={ties}|filter={filter}|recall={recall}|{left_out}"
+
+
+def ranking_metric(name: str, ties: str = "mid", *, filter: str = "both", recall: str = "fraction") -> Metric:
+    """One metric of ranking, over pools that have been scored by :func:`pool_metrics`.
+
+    Its predictions are the pools' values under ``name``, its targets what random scores get in these pools:
+    the values of equal scores. So its floor is the mean of its targets, and two systems can be compared over
+    the choice of pools (:func:`graphdep.metrics.compare`).
+
+    Args:
+        name: A key of :func:`pool_metrics`, such as ``R10@1``.
+        ties, filter, recall: The options that the values were computed with, for the signature.
+
+    Raises:
+        ValueError: If an option is unknown.
+    """
+    check("ties", ties, TIES)
+    check("filter", filter, FILTERS)
+    check("recall", recall, RECALLS)
+    options = f"ties={ties}|filter={filter}" + (f"|recall={recall}" if name.startswith("R") else "")
+    return Metric(
+        name,
+        _mean,
+        lambda train, target: _mean(target, target),
+        f"{name}|{options}|mean over pools; floor: random scores, exact",
+        weighted=_weighted_mean,
+    )
+
+
+def _mean(prediction: np.ndarray, target: np.ndarray) -> float:
+    return float(prediction.mean())
+
+
+def _weighted_mean(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return weight @ prediction / weight.sum(axis=1)
+
+
+RANKING: dict[str, Metric] = {
+    name: ranking_metric(name) for name in ("R10@1", "R10@2", "R10@5", "MAP", "MRR", "P@1")
+}
+
+
+def _size_name(pools: Pools, sizes: str) -> str:
+    """The n of R_n@k: the pools' common size, nothing where it may differ."""
+    check("sizes", sizes, SIZES)
+    if sizes == "any":
+        return ""
+    (other,) = np.nonzero(pools.size != pools.size[0])
+    if other.size:
+        one, two = ((pools.names[i], pools.size[i]) for i in (0, other[0]))
+        raise ValueError(
+            f"pools differ in size: {one[0]} has {one[1]} candidates, {two[0]} has {two[1]}; with "
+            "sizes='any' R@k is over the candidates that each has"
+        )
+    return str(pools.size[0])
