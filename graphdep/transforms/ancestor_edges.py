@@ -1,8 +1,11 @@
-"""Edges from each word's ancestors in the tree."""
+"""Edges between each word and its ancestors in the tree."""
 
 from __future__ import annotations
 
+import torch
+
 from graphdep.transforms._forest import euler_tour
+from graphdep.transforms._options import choice
 from graphdep.transforms._ranges import expand_ranges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.edge_set import EdgeSet
@@ -13,24 +16,35 @@ class AncestorEdges(EdgeConstructor):
     r"""Each word attends to its ancestors: the intra-sentence mask of "Syntax-Informed Attention" (Eq. 3).
 
     .. math::
-        \mathcal{E} = \{(j, i) : j \in A_i\}
+        \mathcal{E} = \{(j, i) : j \in A_i\} \quad (\texttt{towards="descendant"})
+
+    The paper's abstract says "between tokens and corresponding dependents" instead: the other direction, and
+    both together, are options.
 
     ROOT, where there is one, is an ancestor of all words of its utterance. A word is no ancestor of
     itself: Eq. 3's :math:`i = j` is :class:`SelfLoops`.
 
     Args:
+        towards: Where information flows: ``"descendant"`` gives ancestor -> word (the word attends to its
+            ancestors), ``"ancestor"`` gives word -> ancestor (it attends to its descendants), ``"both"``
+            both. (default: ``"descendant"``)
         pieces: See :class:`EdgeConstructor`. (default: ``"all"``)
 
     Raises:
-        ValueError: If :obj:`pieces` is unknown, or the governors of the data form a cycle.
+        ValueError: If an option is none of those, or the governors of the data form a cycle.
     """
 
-    def __init__(self, *, pieces: str = "all") -> None:
+    def __init__(self, towards: str = "descendant", *, pieces: str = "all") -> None:
+        self.towards = choice("towards", towards, ("descendant", "ancestor", "both"))
         self.pieces = check_pieces(pieces)
 
     def build(self, nodes: Nodes) -> EdgeSet:
         enter, leave, order = euler_tour(nodes)
         # The descendants of a node are those entered after it and before it is left.
         ancestor, place = expand_ranges(enter + 1, leave - enter - 1)
-        source, target, _ = nodes.spread(ancestor, order[place], self.pieces)
-        return EdgeSet(nodes, source, target)
+        ancestor, word, _ = nodes.spread(ancestor, order[place], self.pieces)
+        if self.towards == "descendant":
+            return EdgeSet(nodes, ancestor, word)
+        if self.towards == "ancestor":
+            return EdgeSet(nodes, word, ancestor)
+        return EdgeSet(nodes, torch.cat([ancestor, word]), torch.cat([word, ancestor]))

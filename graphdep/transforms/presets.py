@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from torch_geometric.transforms import BaseTransform, Compose
 
+from graphdep.transforms._options import choice
 from graphdep.transforms.ancestor_edges import AncestorEdges
 from graphdep.transforms.complete_edges import CompleteEdges
 from graphdep.transforms.dependency_edges import DependencyEdges
@@ -42,23 +43,43 @@ def dra(*, root_scope: str = "utterance", pieces: str = "all") -> BaseTransform:
     return DependencyEdges("governor", pieces=pieces) | RootEdges(root_scope) | SelfLoops(pieces=pieces)
 
 
-def sia(*, max_sum: int = 4, pieces: str = "all") -> BaseTransform:
+def sia(
+    *, max_sum: int = 4, pieces: str = "all", direction: str = "ancestors", special: str = "example"
+) -> BaseTransform:
     """Ancestors in the utterance or small depths in the example, self, special nodes with the example.
 
-    The paper does not say which ``max_sum`` it takes.
+    The paper does not say which ``max_sum`` it takes. Its Eq. 3 lets a word see its ancestors, its abstract
+    speaks of dependents: ``direction="descendants"``, or ``"both"``. Of [CLS], [SEP] and [EOU] it says
+    nothing: with ``special="example"`` they see and are seen by all nodes; with ``"cls"`` only [CLS] does and
+    is, and the others see it and themselves; with ``"none"`` each sees itself alone, so that the words do not
+    reach [CLS], which is what the paper scores.
     """
-    intra, inter = AncestorEdges(pieces=pieces), DepthEdges(max_sum, pieces=pieces)
-    return intra | inter | SelfLoops(pieces=pieces) | SpecialEdges()
+    edges = _ancestors(direction, pieces) | DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces)
+    return _with_special(edges, special)
 
 
-def sia_intra(*, pieces: str = "all") -> BaseTransform:
+def sia_intra(
+    *, pieces: str = "all", direction: str = "ancestors", special: str = "example"
+) -> BaseTransform:
     """SIA without the pairs of small depth: ancestors in the utterance, special nodes with the example."""
-    return AncestorEdges(pieces=pieces) | SelfLoops(pieces=pieces) | SpecialEdges()
+    return _with_special(_ancestors(direction, pieces) | SelfLoops(pieces=pieces), special)
 
 
-def sia_inter(*, max_sum: int = 4, pieces: str = "all") -> BaseTransform:
+def sia_inter(*, max_sum: int = 4, pieces: str = "all", special: str = "example") -> BaseTransform:
     """SIA without ancestors: small depths in the example, special nodes with the example."""
-    return DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces) | SpecialEdges()
+    return _with_special(DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces), special)
+
+
+def _ancestors(direction: str, pieces: str) -> EdgeConstructor:
+    towards = {"ancestors": "descendant", "descendants": "ancestor", "both": "both"}
+    return AncestorEdges(towards[choice("direction", direction, tuple(towards))], pieces=pieces)
+
+
+def _with_special(edges: EdgeConstructor, special: str) -> EdgeConstructor:
+    choice("special", special, ("example", "cls", "none"))
+    if special == "none":
+        return edges
+    return edges | (SpecialEdges() if special == "example" else SpecialEdges("CLS"))
 
 
 def dam(

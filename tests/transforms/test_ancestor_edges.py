@@ -23,9 +23,17 @@ def test_against_networkx(data, pieces):
     assert set(attended(AncestorEdges(pieces=pieces)(data))) == slow.spread(words, pieces)
 
 
-@given(example_lists(), pieces)
-def test_law(datas, pieces):
-    assert_batch_law(AncestorEdges(pieces=pieces), datas)
+@given(examples(), pieces)
+def test_directions(data, pieces):
+    down = set(attended(AncestorEdges(pieces=pieces)(data)))
+    up = {(target, source) for source, target in down}
+    assert set(attended(AncestorEdges("ancestor", pieces=pieces)(data))) == up
+    assert set(attended(AncestorEdges("both", pieces=pieces)(data))) == down | up
+
+
+@given(example_lists(), pieces, st.sampled_from(["descendant", "ancestor", "both"]))
+def test_law(datas, pieces, towards):
+    assert_batch_law(AncestorEdges(towards, pieces=pieces), datas)
 
 
 def test_equation_3(example):
@@ -74,6 +82,10 @@ def test_cycles_are_refused(cycle):
         AncestorEdges()(data)
 
 
-def test_bad_pieces():
+def test_bad_arguments():
+    with pytest.raises(
+        ValueError, match="'towards' must be one of 'descendant', 'ancestor', 'both' .got 'up'"
+    ):
+        AncestorEdges("up")
     with pytest.raises(ValueError, match="'pieces' must be one of 'all', 'first' .got 'some'"):
         AncestorEdges(pieces="some")

@@ -46,7 +46,7 @@ SETTINGS = [
     ),
     *(RootEdges(s) for s in ("utterance", "example")),
     *(SelfLoops(o, pieces=p) for o in ("all", "tops") for p in ("all", "first")),
-    *(AncestorEdges(pieces=p) for p in ("all", "first")),
+    *(AncestorEdges(t, pieces=p) for t in ("descendant", "ancestor", "both") for p in ("all", "first")),
     *(DepthEdges(m, pieces=p) for m in (3, 4) for p in ("all", "first")),
     *(SpecialEdges(n, others=o) for n in ("CLS", "SEP") for o in ("WORD", "CLS")),
     *(CompleteEdges(s, materialize=m) for s in ("utterance", "example") for m in (True, False)),

@@ -20,9 +20,9 @@ OPTIONS = {
     "transformer": {"scope": "utterance", "materialize": True},
     "transformer-utterance": {"materialize": True},
     "dra": {"root_scope": "example", "pieces": "first"},
-    "sia": {"max_sum": 6, "pieces": "first"},
-    "sia-intra": {"pieces": "first"},
-    "sia-inter": {"max_sum": 2, "pieces": "first"},
+    "sia": {"max_sum": 6, "pieces": "first", "direction": "both", "special": "cls"},
+    "sia-intra": {"pieces": "first", "direction": "descendants", "special": "none"},
+    "sia-inter": {"max_sum": 2, "pieces": "first", "special": "none"},
     "dam": {"direction": "to_word", "pieces": "all", "overview": ("CLS", "ROOT"), "position": "zero"},
     "dt": {"max_distance": 4, "scope": "example", "self_type": False, "labels": False, "pieces": "first"},
     "dt-related": {"max_distance": 3, "directions": False, "pieces": "first"},
@@ -91,6 +91,76 @@ def test_sia_equations_3_and_4(data, max_sum):
     got = set(attended(resolve("sia-inter", max_sum=max_sum)(data)))
     same = slow.pairs(lambda s, t: slow.first[s] == slow.first[t])
     assert got == slow.pairs(lambda s, t: inter(s, t) or either(s, t)) | same | loop
+
+
+DIRECTIONS = st.sampled_from(["ancestors", "descendants", "both"])
+SPECIAL = st.sampled_from(["example", "cls", "none"])
+PIECES = st.sampled_from(["all", "first"])
+
+
+@given(examples(), DIRECTIONS, SPECIAL, PIECES)
+def test_sia_direction_and_special(data, direction, special, pieces):
+    slow = SlowTree(data)
+    joined = {
+        "example": {NodeType.CLS, NodeType.SEP, NodeType.EOU},
+        "cls": {NodeType.CLS},
+        "none": set(),
+    }[special]
+
+    def words(s, t):
+        if pieces == "first":
+            return s == t or (slow.first[s] == s and slow.first[t] == t and related(s, t))
+        return slow.first[s] == slow.first[t] or related(slow.first[s], slow.first[t])
+
+    def related(s, t):
+        up, down = s in slow.upwards(t), t in slow.upwards(s)
+        return {"ancestors": up, "descendants": down, "both": up or down}[direction]
+
+    def shallow(s, t):
+        whole = pieces == "all" or (slow.first[s] == s and slow.first[t] == t)
+        return whole and min(slow.depth[s], slow.depth[t]) >= 0 and slow.depth[s] + slow.depth[t] <= 3
+
+    def own(s, t):
+        return s == t or (pieces == "all" and slow.first[s] == slow.first[t])
+
+    def with_special(wanted):
+        return slow.pairs(lambda s, t: wanted(s, t) or slow.kind[s] in joined or slow.kind[t] in joined)
+
+    options = {"special": special, "pieces": pieces}
+    intra = resolve("sia-intra", direction=direction, **options)
+    assert set(attended(intra(data))) == with_special(words)
+    both = resolve("sia", max_sum=3, direction=direction, **options)
+    assert set(attended(both(data))) == with_special(lambda s, t: words(s, t) or shallow(s, t))
+    inter = resolve("sia-inter", max_sum=3, **options)
+    assert set(attended(inter(data))) == with_special(lambda s, t: own(s, t) or shallow(s, t))
+
+
+@given(examples(), st.sampled_from(["sia", "sia-intra", "sia-inter"]), SPECIAL, PIECES)
+def test_no_row_of_sia_is_empty(data, name, special, pieces):
+    got = attended(resolve(name, special=special, pieces=pieces)(data))
+    assert {t for _, t in got} == set(range(data.num_nodes))
+
+
+@given(examples(special=True))
+def test_what_special_nodes_of_sia_see(data):
+    slow = SlowTree(data)
+    special = {i for i in range(slow.size) if data.word[i] < 0 and slow.depth[i] < 0}
+    special = {i for i in special if slow.kind[i] != NodeType.WORD}
+    rows = {}
+    for name in ("cls", "none"):
+        got = attended(resolve("sia", special=name)(data))
+        rows[name] = {i: {s for s, t in got if t == i} for i in special}
+    assert rows["cls"] == {i: {0, i} for i in special if i} | {0: set(range(slow.size))}
+    assert rows["none"] == {i: {i} for i in special}
+
+
+def test_bad_options_of_sia():
+    with pytest.raises(ValueError, match="'direction' must be one of 'ancestors', 'descendants', 'both'"):
+        resolve("sia", direction="descendant")
+    with pytest.raises(ValueError, match="'special' must be one of 'example', 'cls', 'none' .got 'all'"):
+        resolve("sia-inter", special="all")
+    with pytest.raises(ValueError, match="preset 'sia-inter' has no option 'direction'"):
+        resolve("sia-inter", direction="both")
 
 
 def test_sia_contract(example):

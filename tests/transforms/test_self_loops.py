@@ -19,6 +19,11 @@ def test_against_loop(data, pieces):
     assert set(attended(SelfLoops(pieces=pieces)(data))) == expected
 
 
+@given(examples(special=True, empty=True), pieces)
+def test_every_node_sees_itself(data, pieces):
+    assert {(i, i) for i in range(data.num_nodes)} <= set(attended(SelfLoops(pieces=pieces)(data)))
+
+
 @given(examples(), pieces)
 def test_tops_fill_the_empty_rows_of_dependents(data, pieces):
     edges = DependencyEdges("dependent") | SelfLoops("tops", pieces=pieces)

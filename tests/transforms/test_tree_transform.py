@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
+from graphdep.alignment import EncodedUtterance, selection_data
 from graphdep.testing import assert_batch_law, assert_same_data
 from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples, sentences
@@ -87,6 +88,36 @@ def test_relations_stay_but_for_the_roots(sentence, transform):
         expected[[was_root, is_root]] = old.deprel[[is_root, was_root]]
     assert torch.equal(new.deprel, expected)
     assert int((new.depth == 1).sum()) == 1
+
+
+class _Pieces:
+    """Words of one to three pieces."""
+
+    cls_id, sep_id, eou_id, fingerprint = 2, 3, 4, "pieces"
+
+    def encode(self, words):
+        return [[5 + ord(word)] * (1 + ord(word) % 3) for word in words]
+
+
+def _dialogue(trees):
+    relations = RelationVocab()
+    *context, response = [EncodedUtterance.of(tree, _Pieces(), relations) for tree in trees]
+    return selection_data(context, response, _Pieces())
+
+
+@given(st.lists(st.none() | sentences(multiroot=True), min_size=1, max_size=4), transforms)
+def test_a_context_and_its_response_in_pieces(parsed, transform):
+    """The new trees are those that the words have without pieces and special nodes, in pieces."""
+    relations = RelationVocab()
+    trees = []
+    for sentence in parsed:
+        if sentence is not None:
+            data = to_data([sentence], root=False)
+            data.input_ids = torch.tensor([5 + ord(word) for word in sentence.form])
+            new = parse_of(transform(data), 0, relations)
+            sentence = Sentence(sentence.form, new.head, new.deprel, multiroot=True)
+        trees.append(sentence)
+    assert_same_data(transform(_dialogue(parsed)), _dialogue(trees))
 
 
 def test_edges_would_go_stale(example):
