@@ -13,13 +13,17 @@ from graphdep.nn.models.hran_encoder import HRANEncoder
 from graphdep.nn.models.hred_decoder import HREDDecoder
 from graphdep.nn.models.hred_encoder import HREDEncoder
 from graphdep.nn.models.lstm_encoder import LSTMEncoder
+from graphdep.nn.models.masked_word_head import MaskedWordHead
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.nn.models.post_training_model import PostTrainingModel
 from graphdep.nn.models.re_co_sa import ReCoSa
 from graphdep.nn.models.relatedness_head import RelatednessHead
 from graphdep.nn.models.response_decoder import ResponseDecoder
+from graphdep.nn.models.selection_model import SelectionModel
 from graphdep.nn.models.sentence_model import SentenceModel
 from graphdep.nn.models.sentence_pair_model import SentencePairModel
+from graphdep.nn.models.sia import SIA
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.transformer_decoder import TransformerDecoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
@@ -29,6 +33,7 @@ from graphdep.nn.models.word_average import WordAverage
 from graphdep.nn.models.word_output import WordOutput
 
 __all__ = [
+    "SIA",
     "ClassificationHead",
     "ConstituentTransformer",
     "ContextEncoder",
@@ -42,11 +47,14 @@ __all__ = [
     "HREDDecoder",
     "HREDEncoder",
     "LSTMEncoder",
+    "MaskedWordHead",
     "Memory",
     "NodeEmbedding",
+    "PostTrainingModel",
     "ReCoSa",
     "RelatednessHead",
     "ResponseDecoder",
+    "SelectionModel",
     "SentenceModel",
     "SentencePairModel",
     "TextEncoder",

@@ -39,11 +39,15 @@ class GraphTransformer(TextEncoder):
         level_embedding: Add the embedding of a word's depth. (default: :obj:`False`)
         norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
         max_positions: Positions told apart. (default: :obj:`512`)
+        segments: Number of segments that have an embedding, e.g. 2 for a context and its response; 0 for no
+            segment embedding. (default: :obj:`0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ``edge_index``, and
-          ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`
+          ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`; with
+          :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first, of
+          which the last is the output
 
     Raises:
         ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques
@@ -63,17 +67,19 @@ class GraphTransformer(TextEncoder):
         level_embedding: bool = False,
         norm_first: bool = False,
         max_positions: int = 512,
+        segments: int = 0,
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
-        self.hidden_channels = hidden_channels
+        self.hidden_channels, self.num_layers = hidden_channels, num_layers
         self.embedding = NodeEmbedding(
             num_words,
             hidden_channels,
             max_positions=max_positions if position_embedding else 0,
             max_levels=64 if level_embedding else 0,
+            segments=segments,
             vectors=vectors,
             dropout=dropout,
         )
@@ -86,7 +92,12 @@ class GraphTransformer(TextEncoder):
         self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
         self.wanted = [_wanted(layer.conv) for layer in self.layers]
 
-    def forward(self, data: Data) -> Tensor:
+    @property
+    def heads(self) -> int:
+        """Heads of the first block's attention; 1 where it does not tell."""
+        return getattr(self.layers[0].conv, "heads", 1)
+
+    def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
         if data.edge_index is None:
             raise ValueError(
                 "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
@@ -97,14 +108,18 @@ class GraphTransformer(TextEncoder):
         )
         given = {"edge_type": data.get("edge_type"), "layout": layout}
         x = self.embedding(data)
+        layers = [x]
         for layer, wanted in zip(self.layers, self.wanted):
             x = layer(x, data.edge_index, **{name: given[name] for name in wanted})
-        return self.norm(x)
+            if return_layers:
+                layers.append(x)
+        x = self.norm(x)
+        return (x, [*layers[:-1], x]) if return_layers else x
 
     def _check(self, data: Data) -> None:
         if any("edge_type" in wanted for wanted in self.wanted) and "edge_type" not in data:
             raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
-        _check_within_examples(data)
+        check_within_examples(data)
         if "clique" not in data:
             return
         for layer, wanted in zip(self.layers, self.wanted):
@@ -116,7 +131,7 @@ class GraphTransformer(TextEncoder):
 
 
 @torch.compiler.disable  # reads values
-def _check_within_examples(data: Data) -> None:
+def check_within_examples(data: Data) -> None:
     """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device."""
     edges, batch = data.edge_index, data.get("batch")
     if batch is None or edges.device.type != "cpu" or not edges.numel():

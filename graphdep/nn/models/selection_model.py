@@ -1,0 +1,74 @@
+"""How well a response fits its context."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
+
+from graphdep.data import NodeType
+from graphdep.nn.models.context_encoder import example_bounds
+
+
+class SelectionModel(nn.Module):
+    r"""An encoder and an MLP on the state of each example's [CLS] node, from "Improving Retrieval-based
+    Dialogue System via Syntax-Informed Attention" (Eq. 2).
+
+    .. math::
+        g(c, r) = \sigma(\mathbf{W} \mathbf{T}_{[\mathrm{CLS}]} + b)
+
+    The sigmoid is left to the loss: the output are logits. The paper calls this "a simple MLP"; more layers
+    than that one are put before it, each with a tanh, as BERT's pooler is.
+
+    Args:
+        encoder: Gives node states; has :attr:`hidden_channels`.
+        mlp_layers: Number of linear layers. (default: :obj:`1`, Eq. 2)
+        dropout: Dropout probability of what the last linear layer reads. (default: :obj:`0.1`)
+
+    Shapes:
+        - data: a batch of :math:`B` examples with a CLS node each, or one example; output: :math:`(B)`
+
+    Raises:
+        ValueError: If :obj:`mlp_layers` is below 1, or an example has no CLS node or several.
+    """
+
+    def __init__(self, encoder: nn.Module, *, mlp_layers: int = 1, dropout: float = 0.1) -> None:
+        super().__init__()
+        if mlp_layers < 1:
+            raise ValueError(f"'mlp_layers' must be at least 1 (got {mlp_layers})")
+        size: int = encoder.hidden_channels  # type: ignore[assignment]
+        self.encoder = encoder
+        hidden = [module for _ in range(mlp_layers - 1) for module in (nn.Linear(size, size), nn.Tanh())]
+        self.mlp = nn.Sequential(*hidden, nn.Dropout(dropout), nn.Linear(size, 1))
+        self._reset_mlp()  # the encoder comes with its weights
+
+    def reset_parameters(self) -> None:
+        """Draws everything anew, the MLP as BERT's layers are; a pretrained encoder stays as it is."""
+        reset(self.encoder)
+        self._reset_mlp()
+
+    def _reset_mlp(self) -> None:
+        for module in self.mlp:
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=0.02)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, data: Data) -> Tensor:
+        cls = cls_nodes(data)
+        return self.mlp(self.encoder(data).index_select(0, cls)).squeeze(-1)
+
+
+@torch.compiler.disable  # reads values
+def cls_nodes(data: Data) -> Tensor:
+    """The CLS node of every example.
+
+    Raises:
+        ValueError: If an example has none or several.
+    """
+    cls = (data.node_type == NodeType.CLS).nonzero().view(-1)
+    count = torch.searchsorted(cls, example_bounds(data)).diff()
+    if bool((count != 1).any()):
+        example = int((count != 1).nonzero()[0])
+        raise ValueError(f"an example has one CLS node (got {int(count[example])} in example {example})")
+    return cls

@@ -1,0 +1,134 @@
+"""The published checkpoints of BERT-FP."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphdep.nn.pretrained.graph_attention import import_transformers
+from graphdep.nn.pretrained.load_encoder import _load, _set_dropout
+from graphdep.nn.pretrained.pretrained_encoder import Edges, PretrainedEncoder
+
+logger = logging.getLogger("graphdep.nn.pretrained")
+
+_WORDS = "embeddings.word_embeddings.weight"
+# Not weights, or weights that are not read; older checkpoints have the former.
+_UNREAD = ("embeddings.position_ids", "embeddings.token_type_ids", "pooler.")
+
+
+def load_bert_fp(
+    path: str | os.PathLike[str],
+    base: str | os.PathLike[str],
+    *,
+    edges: Mapping[int, Edges] | None = None,
+    eou: str = "[EOU]",
+    dtype: torch.dtype | None = None,
+    dropout: float | None = None,
+    backend: str = "auto",
+) -> PretrainedEncoder:
+    """The encoder of a checkpoint that the public code of "Fine-grained Post-training for Improving
+    Retrieval-based Dialogue Systems" (BERT-FP) has written, in evaluation mode.
+
+    The file is a state dict of PyTorch, read with ``weights_only=True``: of the BERT alone (``bert.pt`` of
+    post-training) or of a model around it, whose other weights are left out with a warning. Its table has one
+    row more than the tokenizer of :obj:`base`, that of ``[eos]``, the end of an utterance. Here that row has
+    the name :obj:`eou`, by which :func:`load_encoder` knows it once :meth:`PretrainedEncoder.save_pretrained`
+    has written the encoder. The pooler is not read.
+
+    Args:
+        path: The checkpoint.
+        base: Folder or name of the BERT whose configuration and tokenizer it has: ``bert-base-uncased`` for
+            Ubuntu, ``bert-base-chinese`` for Douban and E-commerce. Its weights are not read.
+        edges, eou, dtype, dropout, backend: As in :func:`load_encoder`.
+
+    Raises:
+        FileNotFoundError: If there is no checkpoint.
+        ValueError: If it is no state dict, or does not fit :obj:`base`: the message names what is missing,
+            unexpected or of another shape.
+        ImportError: If transformers is not installed.
+    """
+    transformers = import_transformers()
+    if dropout is not None and not 0.0 <= dropout <= 1.0:
+        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+    state = _weights_of_bert(_read(path), os.fspath(path))
+    name = os.fspath(base)
+    config = _load(transformers.AutoConfig, name, "encoder")
+    if config.model_type != "bert":
+        raise ValueError(f"'base' must be a BERT (got {config.model_type!r} in {name!r})")
+    tokenizer = _load(transformers.AutoTokenizer, name, "tokenizer")
+    rows = state[_WORDS].size(0)
+    if rows != len(tokenizer) + 1:
+        raise ValueError(
+            f"{os.fspath(path)}: the checkpoint has {rows} embeddings, which must be one more than the "
+            f"tokenizer of {name!r} has tokens, that of [eos] (got {len(tokenizer)} tokens)"
+        )
+    tokenizer.add_tokens([eou], special_tokens=True)
+    config.vocab_size = rows
+    if dropout is not None:
+        _set_dropout(config, dropout)
+    model = transformers.AutoModel.from_config(config, add_pooling_layer=False)
+    _fill(model, state, os.fspath(path), name)
+    model.to(torch.float32 if dtype is None else dtype).eval()
+    return PretrainedEncoder(model, tokenizer, edges=edges, eou=eou, backend=backend)
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    """A state dict, without running code that a file may hold."""
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{os.fspath(path)}: no state dict of PyTorch ({first[:120]})") from None
+    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+        raise ValueError(f"{os.fspath(path)}: no state dict of PyTorch (got {_described(state)})")
+    return dict(state)
+
+
+def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
+    """The weights of the BERT in a checkpoint, under the names that they have in it alone."""
+    prefixes = [key.removesuffix(_WORDS) for key in state if key.endswith(_WORDS)]
+    if len(prefixes) != 1:
+        raise ValueError(f"{path}: the checkpoint must have one {_WORDS!r} (got {len(prefixes)})")
+    prefix = prefixes[0]
+    others = [key for key in state if not key.startswith(prefix)]
+    if others:
+        logger.warning("%s: left out what is no part of the BERT: %s", path, _named(others))
+    inside = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+    return {key: value for key, value in inside.items() if not key.startswith(_UNREAD)}
+
+
+def _fill(model: Any, state: dict[str, Tensor], path: str, base: str) -> None:
+    """Loads the weights, all of them and no others."""
+    wanted = model.state_dict()
+    wrong = {
+        "missing": sorted(key for key in wanted if key not in state and not key.startswith(_UNREAD)),
+        "unexpected": sorted(key for key in state if key not in wanted),
+        "of another shape": [
+            f"{key} {[*value.shape]} for {[*wanted[key].shape]}"
+            for key, value in state.items()
+            if key in wanted and value.shape != wanted[key].shape
+        ],
+    }
+    if any(wrong.values()):
+        found = "; ".join(f"{what}: {_named(keys)}" for what, keys in wrong.items() if keys)
+        raise ValueError(f"{path}: the checkpoint does not fit {base!r}: {found}")
+    model.load_state_dict(state, strict=False)
+
+
+def _named(keys: list[str]) -> str:
+    more = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
+    return ", ".join(keys[:5]) + more
+
+
+def _described(state: Any) -> str:
+    if not isinstance(state, dict):
+        return type(state).__name__
+    key = next(key for key, value in state.items() if not isinstance(value, Tensor))
+    return f"{type(state[key]).__name__} under {str(key)[:80]!r}"

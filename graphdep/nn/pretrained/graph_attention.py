@@ -1,0 +1,132 @@
+"""The attention function that Hugging Face models call instead of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor, nn
+
+from graphdep.nn.attention import AttentionLayout, edge_attention
+
+NAME = "graphdep"
+
+
+@dataclass(frozen=True, eq=False)
+class LayerEdges:
+    """The edges of all layers in one forward pass.
+
+    Args:
+        shared: The edges of every layer that has none of its own.
+        own: The edges of single layers, by their attention module.
+        backend: Backend of :func:`~graphdep.nn.attention.edge_attention`.
+        weights: Where the layers put ``(pairs, alpha)`` in turn; :obj:`None`: nowhere.
+        calls: The attention modules in the order of their calls; :obj:`None`: not kept.
+    """
+
+    shared: AttentionLayout | None
+    own: dict[nn.Module, AttentionLayout] = field(default_factory=dict)
+    backend: str = "auto"
+    weights: list[tuple[Tensor, Tensor]] | None = None
+    calls: list[nn.Module] | None = None
+
+
+def graph_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    graph: LayerEdges | None = None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    sliding_window: int | None = None,
+    **kwargs: Any,
+) -> tuple[Tensor, None]:
+    r"""Attention over edges in the form that transformers' ``AttentionInterface`` asks for.
+
+    The batch is one row of packed examples; ``graph`` is a keyword of the model's ``forward``, which hands it
+    down untouched.
+
+    Shapes:
+        - query: :math:`(1, H, |\mathcal{V}|, d)`; key and value the same, or with fewer heads, each shared by
+          several of the query's
+        - output: :math:`(1, |\mathcal{V}|, H, d)`
+
+    Raises:
+        ValueError: If there are no edges, or the layer has a mask or a window of its own, which edges would
+            overrule.
+    """
+    if graph is None:
+        raise ValueError(
+            "this model attends along edges: call the PretrainedEncoder around it, or give it its own "
+            "attention back with model.set_attn_implementation('eager')"
+        )
+    if attention_mask is not None or sliding_window is not None:
+        what = "mask" if attention_mask is not None else f"window of {sliding_window} places"
+        raise ValueError(f"{type(module).__name__} has a {what} of its own, which edges would overrule")
+    if graph.calls is not None:
+        graph.calls.append(module)
+    layout = graph.own.get(module, graph.shared)
+    assert layout is not None
+    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
+    if q.size(1) != k.size(1):
+        k, v = (x.repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))
+    usual = q.size(-1) ** -0.5  # what edge_attention scales by
+    if scaling is not None and scaling != usual:
+        q = q * (scaling / usual)
+    out = edge_attention(
+        q,
+        k,
+        v,
+        layout.edge_index,
+        layout=layout,
+        dropout_p=dropout,
+        return_attention_weights=graph.weights is not None,
+        backend=graph.backend,
+    )
+    if isinstance(out, tuple):
+        out, weights = out
+        assert graph.weights is not None
+        graph.weights.append(weights)
+    return out[None], None
+
+
+def register() -> None:
+    """Makes :func:`graph_attention` known to transformers under :obj:`NAME`.
+
+    Raises:
+        ImportError: If transformers is not installed.
+    """
+    import_transformers().AttentionInterface.register(NAME, graph_attention)
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Without the progress bars and notes of transformers; what matters in them is checked by the caller."""
+    log = import_transformers().logging
+    verbosity, bar = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        log.set_verbosity(verbosity)
+        if bar:
+            log.enable_progress_bar()
+
+
+def import_transformers() -> Any:
+    """The package transformers.
+
+    Raises:
+        ImportError: If it is not installed; the message says how to get it.
+    """
+    try:
+        import transformers
+    except ImportError:
+        raise ImportError("pretrained encoders need transformers: install graphdep[pretrained]") from None
+    return transformers

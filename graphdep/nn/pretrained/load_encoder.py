@@ -1,0 +1,103 @@
+"""A pretrained encoder from its name or folder."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from graphdep.nn.pretrained.graph_attention import import_transformers, quiet_transformers
+from graphdep.nn.pretrained.pretrained_encoder import Edges, PretrainedEncoder
+
+logger = logging.getLogger("graphdep.nn.pretrained")
+
+
+def load_encoder(
+    name_or_folder: str | os.PathLike[str],
+    *,
+    base: str | os.PathLike[str] | None = None,
+    edges: Mapping[int, Edges] | None = None,
+    eou: str = "[EOU]",
+    dtype: torch.dtype | None = None,
+    dropout: float | None = None,
+    backend: str = "auto",
+) -> PretrainedEncoder:
+    """A Hugging Face encoder with its tokenizer, ready to run over edges, in evaluation mode.
+
+    Weights come from safetensors, or from a PyTorch file read with ``weights_only=True``; code from a folder
+    or the hub is never run. Weights that the encoder has no place for, such as those of a head, are left out
+    with a warning.
+
+    Args:
+        name_or_folder: A folder that ``save_pretrained`` wrote, or a name on the Hugging Face hub; with
+            :obj:`base` a checkpoint of BERT-FP.
+        base: The BERT that such a checkpoint is of, see
+            :func:`~graphdep.nn.pretrained.bert_fp.load_bert_fp`. (default: :obj:`None`)
+        edges: Edges of single layers, see :class:`PretrainedEncoder`. (default: :obj:`None`)
+        eou: The symbol at the end of an utterance, added where it is unknown. (default: ``"[EOU]"``)
+        dtype: Type of the weights. (default: ``torch.float32``, whatever the file has)
+        dropout: Dropout probability of states and attention weights alike. (default: the model's own)
+        backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
+
+    Raises:
+        ValueError: If there is no such encoder or tokenizer, weights are missing, the model cannot run over
+            edges, model and tokenizer do not belong together, or an option is wrong.
+        ImportError: If transformers is not installed.
+    """
+    options: dict[str, Any] = {"edges": edges, "eou": eou, "backend": backend}
+    if base is not None:
+        from graphdep.nn.pretrained.bert_fp import load_bert_fp  # here, since it imports this file
+
+        return load_bert_fp(name_or_folder, base, dtype=dtype, dropout=dropout, **options)
+    transformers = import_transformers()
+    if dropout is not None and not 0.0 <= dropout <= 1.0:
+        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+    name = os.fspath(name_or_folder)
+    config = _load(transformers.AutoConfig, name, "encoder")
+    if dropout is not None:
+        _set_dropout(config, dropout)
+    model, report = _load(
+        transformers.AutoModel,
+        name,
+        "encoder",
+        config=config,
+        dtype=torch.float32 if dtype is None else dtype,
+        weights_only=True,
+        output_loading_info=True,
+    )
+    _check_weights(report, name)
+    tokenizer = _load(transformers.AutoTokenizer, name, "tokenizer")
+    return PretrainedEncoder(model, tokenizer, **options)
+
+
+def _load(kind: Any, name: str, what: str, **options: Any) -> Any:
+    """``kind.from_pretrained`` with errors that say what is missing where."""
+    from safetensors import SafetensorError  # transformers has it
+
+    try:
+        with quiet_transformers():
+            return kind.from_pretrained(name, trust_remote_code=False, **options)
+    except (OSError, ValueError, RuntimeError, pickle.UnpicklingError, SafetensorError) as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{name!r} has no {what} that transformers can load ({first})") from error
+
+
+def _check_weights(report: Any, name: str) -> None:
+    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise ValueError(f"{name}: weights are missing, first {missing[0]!r} ({len(missing)} in all)")
+    unused = sorted(key for key in report["unexpected_keys"] if not key.startswith("pooler."))
+    if unused:
+        what = f"{unused[0]!r} first ({len(unused)} in all)"
+        logger.warning("%s: weights that are no part of the encoder are left out, %s", name, what)
+
+
+def _set_dropout(config: Any, dropout: float) -> None:
+    """Configurations name them as they like: ``hidden_dropout_prob``, ``attention_dropout``."""
+    for key, value in config.to_dict().items():
+        if "dropout" in key and isinstance(value, (int, float)) and not isinstance(value, bool):
+            setattr(config, key, dropout)

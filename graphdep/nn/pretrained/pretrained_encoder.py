@@ -1,0 +1,331 @@
+"""A Hugging Face encoder over the edges of a PyG batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.alignment import EncodedUtterance, SubwordTokens, text_data
+from graphdep.datasets.joining import parse_joined
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention.edge_attention import BACKENDS
+from graphdep.nn.models.graph_transformer import check_within_examples
+from graphdep.nn.pretrained.anatomy import blocks, examine, run_model
+from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, quiet_transformers
+from graphdep.nn.pretrained.vocabulary import fit_vocabulary
+from graphdep.parsing import Parser, resolve_parser
+from graphdep.transforms import resolve
+from graphdep.vocab import RelationVocab
+
+Edges: TypeAlias = str | BaseTransform
+
+
+class PretrainedEncoder(nn.Module):
+    r"""A Hugging Face encoder (BERT, RoBERTa, ELECTRA, ...) whose attention follows the edges of the data.
+
+    The model keeps its weights and its code; only its attention function is replaced, by
+    :func:`~graphdep.nn.attention.edge_attention` over one packed row, through the attention interface of
+    transformers. So no layer spends time on padding, and over complete graphs the states are those of the
+    padded model. An encoder that ignores the interface or has attention that edges cannot express (DeBERTa,
+    MPNet, T5, GPT) is refused: a short trial at construction compares all hidden states with those of the
+    model's own attention.
+
+    Args:
+        model: A ``transformers.PreTrainedModel`` without a head, as ``AutoModel`` gives it. It is taken over:
+            its attention is replaced, its pooler removed.
+        tokenizer: The fast tokenizer that belongs to it.
+        edges: For single layers, counted from 0, a preset or a transform that builds the edges of that layer
+            from the node table; all others have the edges of the data. (default: :obj:`None`)
+        eou: The symbol at the end of an utterance. Where the tokenizer does not know it, it is added, with
+            the mean of the embedding table and a little noise for a row. (default: ``"[EOU]"``)
+        backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
+
+    The encoder is in the mode that the model is in: from :func:`load_encoder` in evaluation mode, as
+    transformers has it. Call :meth:`train` before training; Lightning does not.
+
+    Attributes:
+        hidden_channels: Size of the node states.
+        num_layers: Number of layers.
+        heads: Attention heads of a layer.
+        max_length: Nodes that an example may have.
+        tokens: The :class:`~graphdep.alignment.Tokens` of the tokenizer.
+        parser_failures: Texts of the last :meth:`to_data` that have a chain for a tree.
+
+    Shapes:
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
+          :func:`~graphdep.alignment.text_data` and :func:`~graphdep.alignment.selection_data` make it, and
+          edges; output :math:`(|\mathcal{V}|, C)`, row order is node order. With :obj:`return_layers` also a
+          list of :math:`L + 1` such states: the embeddings, then the output of each layer.
+
+    Raises:
+        ValueError: If the model cannot run over edges, model and tokenizer do not belong together, or an
+            option is wrong.
+    """
+
+    parser_failures = 0
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        edges: Mapping[int, Edges] | None = None,
+        eou: str = "[EOU]",
+        backend: str = "auto",
+    ) -> None:
+        super().__init__()
+        if backend not in BACKENDS:
+            raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
+        if getattr(model, "pooler", None) is not None:
+            model.pooler = None  # nothing reads it, and parameters without a gradient hinder DDP
+        self.anatomy = examine(model)
+        fit_vocabulary(model, tokenizer, eou)
+        model.set_attn_implementation(NAME)
+        self.model, self.tokenizer, self.backend = model, tokenizer, backend
+        self.tokens = SubwordTokens(tokenizer, eou=eou)
+        self.hidden_channels, self.heads = self.anatomy.hidden_channels, self.anatomy.heads
+        self.num_layers, self.max_length = self.anatomy.num_layers, self.anatomy.max_length
+        self.layer_edges = self._resolve_edges(edges or {})
+        self.train(model.training)
+
+    def reset_parameters(self) -> None:
+        """Does nothing: the weights are learnt already, and resetting a model around them must keep them."""
+
+    def forward(self, data: Data, return_layers: bool = False) -> Any:
+        x, layers = self._run(data, self._edges_of(data), return_layers)
+        return (x, layers) if return_layers else x
+
+    def attention(self, data: Data) -> list[tuple[Tensor, Tensor]]:
+        r"""What every layer attends to, for heat maps: ``(pairs, alpha)`` a layer, in evaluation mode.
+
+        Shapes:
+            - pairs: :math:`(2, |\mathcal{P}|)`, source -> target; alpha: :math:`(|\mathcal{P}|, H)`
+        """
+        weights: list[tuple[Tensor, Tensor]] = []
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                self._run(data, self._edges_of(data, weights), False)
+        finally:
+            self.train(training)
+        return weights
+
+    def to_data(
+        self,
+        texts: Sequence[str | tuple[str, str]],
+        parser: str | Parser = "bundled",
+        edges: Edges = "transformer",
+        *,
+        max_length: int | None = None,
+    ) -> Batch:
+        """Texts as a batch, one example a text, on the device of the encoder.
+
+        Each text is parsed and becomes one tree. What does not fit is cut in whole words, and ``cut_words``
+        says how many. Texts without a parse have a chain for a tree and are counted in
+        :attr:`parser_failures`.
+
+        Args:
+            texts: Strings, or pairs of strings for examples of two segments.
+            parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+            edges: A preset or a transform. (default: ``"transformer"``)
+            max_length: Nodes of an example at most. (default: :attr:`max_length`)
+
+        Raises:
+            ValueError: If there is no text, an entry is blank or neither a string nor a pair, or
+                :obj:`max_length` is more than the encoder has positions for.
+        """
+        length = self.max_length if max_length is None else max_length
+        if length > self.max_length:
+            raise ValueError(
+                f"'max_length' must be at most {self.max_length}, the positions there are (got {length})"
+            )
+        parts = _check_texts(texts)
+        trees, self.parser_failures = parse_joined(
+            resolve_parser(parser), [text for part in parts for text in part]
+        )
+        relations = RelationVocab()
+        encoded = iter([EncodedUtterance.of(tree, self.tokens, relations) for tree in trees])
+        examples = [
+            text_data(*(next(encoded) for _ in part), tokens=self.tokens, max_length=length) for part in parts
+        ]
+        return resolve(edges)(Batch.from_data_list(examples).to(self.model.device))
+
+    def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:
+        """Takes the first layers out of training, and with them the embeddings unless told otherwise.
+
+        Args:
+            layers: How many. (default: :obj:`0`)
+            embeddings: Freeze the embeddings. (default: :obj:`True`)
+
+        Raises:
+            ValueError: If there are not so many layers, or they share their parameters.
+        """
+        if not 0 <= layers <= self.num_layers:
+            raise ValueError(f"'layers' must be between 0 and {self.num_layers} (got {layers})")
+        for parameter, depth in self._depths():
+            if (depth == 0 and embeddings) or 1 <= depth <= layers:
+                parameter.requires_grad_(False)
+        return self
+
+    def parameter_groups(
+        self, lr: float, weight_decay: float = 0.01, layer_decay: float = 1.0
+    ) -> list[dict[str, Any]]:
+        r"""What an optimiser takes, with a learning rate that falls layer by layer from the top.
+
+        .. math::
+            \eta_l = \eta \cdot \gamma^{L - l}
+
+        for layers :math:`l = 1, \ldots, L` and the embeddings (:math:`l = 0`), from "How to Fine-Tune BERT
+        for Text Classification?". Biases and the weights of LayerNorm, which have one dimension, do not
+        decay. Frozen parameters are left out; those of a head are the caller's.
+
+        Args:
+            lr: :math:`\eta`, of the last layer.
+            weight_decay: Weight decay of matrices. (default: :obj:`0.01`)
+            layer_decay: :math:`\gamma`. (default: :obj:`1.0`)
+
+        Raises:
+            ValueError: If :obj:`layer_decay` is not above 0 and at most 1, or below 1 and the layers share
+                their parameters.
+        """
+        if not 0.0 < layer_decay <= 1.0:
+            raise ValueError(f"'layer_decay' must be above 0 and at most 1 (got {layer_decay})")
+        top = self.num_layers
+        depths = ((p, top) for p in self.parameters()) if layer_decay == 1.0 else self._depths()
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for parameter, depth in depths:
+            if parameter.requires_grad:
+                key = (lr * layer_decay ** (top - depth), weight_decay if parameter.dim() > 1 else 0.0)
+                groups.setdefault(key, []).append(parameter)
+        return [{"params": params, "lr": rate, "weight_decay": wd} for (rate, wd), params in groups.items()]
+
+    def gradient_checkpointing(self, use_reentrant: bool = False) -> PretrainedEncoder:
+        """Computes the inside of each layer again in the backward pass instead of keeping it.
+
+        Args:
+            use_reentrant: Only :obj:`False`: the reentrant kind loses the gradients of what reaches a layer
+                as a keyword.
+
+        Raises:
+            ValueError: If :obj:`use_reentrant`.
+        """
+        if use_reentrant:
+            raise ValueError(
+                "'use_reentrant' must be False: reentrant checkpoints lose the gradients of edge terms"
+            )
+        self.model.activation_checkpointing_enable({"use_reentrant": False})
+        return self
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Writes model and tokenizer as transformers has them, in safetensors, for :func:`load_encoder` and
+        for others. Edges of single layers are not kept.
+
+        Raises:
+            ValueError: If :obj:`folder` is a file.
+        """
+        path = Path(folder)
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"{os.fspath(folder)!r} is a file: an encoder is saved to a folder")
+        path.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".", dir=path) as temporary:  # so that no file is seen half written
+            with quiet_transformers():
+                self.model.save_pretrained(temporary)
+                self.tokenizer.save_pretrained(temporary)
+            for file in Path(temporary).iterdir():
+                file.replace(path / file.name)
+
+    def _run(self, data: Data, graph: LayerEdges, return_layers: bool) -> tuple[Tensor, list[Tensor]]:
+        self._check(data)
+        return run_model(
+            self.model, self.anatomy, data.input_ids, data.position, data.segment, graph, return_layers
+        )
+
+    def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
+        """Each set of edges has one layout, which its layers share."""
+        shared = None if len(self.layer_edges) == self.num_layers else _layout(data)
+        made = {edges: _layout(_with_edges(data, edges)) for edges in set(self.layer_edges.values())}
+        modules = [self.model.get_submodule(name) for name in self.anatomy.attentions]
+        own = {modules[number]: made[edges] for number, edges in self.layer_edges.items()}
+        return LayerEdges(shared, own, self.backend, weights)
+
+    def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:
+        for number in edges:
+            if not 0 <= number < self.num_layers:
+                raise ValueError(
+                    f"'edges' names layer {number}, but the layers are 0 to {self.num_layers - 1}"
+                )
+        if edges and self.anatomy.shares_layers:
+            raise ValueError(
+                f"'edges' needs layers of their own: those of {type(self.model).__name__} are one block"
+            )
+        by_name = {name: resolve(name) for name in set(edges.values())}
+        return {number: by_name[name] for number, name in edges.items()}
+
+    def _depths(self) -> list[tuple[nn.Parameter, int]]:
+        """All parameters: 0 for the embeddings, the layer's number from 1, the last for what follows it."""
+        layer = {
+            p: i for i, block in enumerate(blocks(self.model, self.anatomy), 1) for p in block.parameters()
+        }
+        result, depth = [], 0
+        for parameter in self.model.parameters():  # in the order of the model's definition
+            depth = layer.get(parameter, self.num_layers if depth else 0)
+            result.append((parameter, depth))
+        return result
+
+    def _check(self, data: Data) -> None:
+        for key in ("input_ids", "position", "segment"):
+            if key not in data:
+                raise ValueError(
+                    f"the data has no {key!r}: make it with to_data(), text_data() or selection_data()"
+                )
+        beyond = (data.position >= self.max_length).nonzero()
+        if beyond.numel():
+            batch = data.get("batch")
+            example = 0 if batch is None else int(batch[beyond[0]])
+            inside = data.position if batch is None else data.position[batch == example]
+            raise ValueError(
+                f"example {example} has {int(inside.max()) + 1} positions, the encoder {self.max_length}: "
+                "give a smaller 'max_length' where the data is made"
+            )
+
+
+def _layout(data: Data) -> AttentionLayout:
+    if data.edge_index is None:
+        raise ValueError(
+            "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
+        )
+    check_within_examples(data)
+    return AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
+
+
+def _with_edges(data: Data, edges: BaseTransform) -> Data:
+    out = edges(data)
+    if out.num_nodes != data.num_nodes:
+        raise ValueError(
+            f"{edges} adds nodes, so it cannot be the edges of one layer: apply it to the data instead"
+        )
+    return out
+
+
+def _check_texts(texts: Sequence[str | tuple[str, str]]) -> list[tuple[str, ...]]:
+    """One or two strings a text."""
+    if isinstance(texts, str) or len(texts) == 0:
+        raise ValueError(f"'texts' must be a list of at least one text (got {texts!r})")
+    parts = []
+    for number, text in enumerate(texts):
+        part = tuple(text) if isinstance(text, (tuple, list)) else (text,)
+        if len(part) not in (1, 2) or not all(isinstance(x, str) for x in part):
+            raise ValueError(f"'texts[{number}]' must be a string or a pair of strings (got {text!r})")
+        if not all(x.strip() for x in part):
+            raise ValueError(f"'texts[{number}]' is blank: it has no words (got {text!r})")
+        parts.append(part)
+    return parts

