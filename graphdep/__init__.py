@@ -10,6 +10,7 @@ from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
     from graphdep.responder import Responder
+    from graphdep.response_selector import ResponseSelector
     from graphdep.sentence_encoder import SentenceEncoder
 
 __version__ = "0.1.0"
@@ -19,6 +20,7 @@ __all__ = [
     "NodeType",
     "RelationVocab",
     "Responder",
+    "ResponseSelector",
     "Sentence",
     "SentenceEncoder",
     "Vocab",
@@ -26,7 +28,11 @@ __all__ = [
 ]
 
 # scikit-learn, which they need, would double the time of `import graphdep`.
-_LAZY = {"Responder": "graphdep.responder", "SentenceEncoder": "graphdep.sentence_encoder"}
+_LAZY = {
+    "Responder": "graphdep.responder",
+    "ResponseSelector": "graphdep.response_selector",
+    "SentenceEncoder": "graphdep.sentence_encoder",
+}
 
 
 def __getattr__(name: str) -> Any:

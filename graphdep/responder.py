@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.progress import track
 from torch_geometric.data import Batch, Data
 
+from graphdep._asking import batches_by_size, check_batch_size, check_list, check_texts
 from graphdep.alignment import utterance_data
 from graphdep.data import join_utterances
 from graphdep.datasets.joining import parse_joined
 from graphdep.decoding import DecodeConfig, Hypothesis
 from graphdep.detokenize import detokenize
-from graphdep.io.text import has_half_character
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence_encoder import parser_to_use
@@ -75,8 +75,7 @@ class Responder:
         cache: str | Path | None = None,
         **decoding: Any,
     ) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
+        check_batch_size(batch_size)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
         self.config = _dialogue_config(self.checkpoint, state)
@@ -112,7 +111,7 @@ class Responder:
         _check_contexts(contexts)
         examples = self._examples([list(context)[-self.config.max_turns :] for context in contexts])
         found: list[list[Hypothesis]] = [[] for _ in examples]
-        for numbers in self._track(_batches(examples, self.batch_size)):
+        for numbers in self._track(batches_by_size(examples, self.batch_size)):
             batch = Batch.from_data_list([examples[number] for number in numbers])
             responses = self.model.generate(self.edges(batch.to(self.device)), self.decoding)
             for number, hypotheses in zip(numbers, responses):
@@ -158,32 +157,9 @@ def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeCo
     return dataclasses.replace(dataclasses.replace(config, **of_run).decoding(), **given)
 
 
-def _batches(examples: list[Data], batch_size: int) -> list[list[int]]:
-    """Numbers of examples of like size, the largest first: where memory runs out, it does so at once."""
-    order = sorted(range(len(examples)), key=lambda number: -examples[number].num_nodes)
-    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-
-
 def _check_contexts(contexts: Any) -> None:
-    _check_list("contexts", contexts)
-    for i, context in enumerate(contexts):
-        _check_list(f"contexts[{i}]", context)
+    check_list("contexts", contexts)
+    for number, context in enumerate(contexts):
+        check_texts(f"contexts[{number}]", context, "turn")
         if len(context) == 0:
-            raise ValueError(f"'contexts[{i}]' is empty: a context has at least one turn")
-        for j, turn in enumerate(context):
-            if not isinstance(turn, str):
-                raise TypeError(f"'contexts[{i}][{j}]' must be a string (got {_shown(turn)})")
-            if not turn.strip():
-                raise ValueError(f"'contexts[{i}][{j}]' is blank: a turn has at least one word")
-            if has_half_character(turn):
-                raise ValueError(f"'contexts[{i}][{j}]' has half a character (got {_shown(turn)})")
-
-
-def _check_list(name: str, value: Any) -> None:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-        raise TypeError(f"'{name}' must be a list (got {_shown(value)})")
-
-
-def _shown(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+            raise ValueError(f"'contexts[{number}]' is empty: a context has at least one turn")

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
+from graphdep._asking import shown
 from graphdep.data import to_data
 from graphdep.datasets.joining import join_sentences
 from graphdep.nn.models import TextEncoder
@@ -267,14 +268,9 @@ def _check_texts(texts: Any) -> list[str]:
     # NumPy arrays and pandas Series have dimensions, and are no Sequence.
     one_dimension = getattr(texts, "ndim", None) == 1 or isinstance(texts, Sequence)
     if isinstance(texts, (str, bytes)) or not one_dimension:
-        raise TypeError(f"'texts' must be a list or one-dimensional array of strings (got {_shown(texts)})")
+        raise TypeError(f"'texts' must be a list or one-dimensional array of strings (got {shown(texts)})")
     values = texts.tolist() if hasattr(texts, "tolist") else list(texts)
     for number, text in enumerate(values):
         if not isinstance(text, str):
-            raise TypeError(f"'texts[{number}]' must be a string (got {_shown(text)})")
+            raise TypeError(f"'texts[{number}]' must be a string (got {shown(text)})")
     return values
-
-
-def _shown(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

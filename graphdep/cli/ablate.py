@@ -15,6 +15,8 @@ from graphdep.cli.output import print_json, say_loading
 DEFAULT_MODELS = {
     "sentence": "transformer,dt-lr,dt-rg,dt",
     "dialogue": "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra",
+    "post-training": "bert-fp",
+    "selection": "bert,bert-vanilla,bert-intra,bert-inter,bert-sia",
 }
 
 
@@ -27,7 +29,8 @@ def ablate(
             metavar="A,B,...",
             help="Models, separated by commas; a wrong name lists all. Controls: dt-random, dt-chain, "
             "dt-reversed. [default: transformer,dt-lr,dt-rg,dt; of dialogues "
-            "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra]",
+            "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra; of response "
+            "selection bert,bert-vanilla,bert-intra,bert-inter,bert-sia]",
         ),
     ] = None,
     seeds: Annotated[
@@ -36,7 +39,8 @@ def ablate(
     reference: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL", help="The model that the others are tested against. [default: transformer]"
+            metavar="MODEL",
+            help="The model that the others are tested against. [default: transformer, else the first]",
         ),
     ] = None,
     edges: o.Edges = None,

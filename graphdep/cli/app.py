@@ -19,6 +19,7 @@ from graphdep.cli.evaluate import evaluate
 from graphdep.cli.generate import generate
 from graphdep.cli.human_eval import human_eval
 from graphdep.cli.parse import parse
+from graphdep.cli.rank import rank
 from graphdep.cli.train import train
 
 app = typer.Typer(
@@ -49,6 +50,6 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (demo, parse, train, evaluate, generate, embed, ablate, compare):
+for command in (demo, parse, train, evaluate, generate, rank, embed, ablate, compare):
     app.command()(command)
 app.add_typer(human_eval, name="human-eval")

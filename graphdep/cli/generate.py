@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import io
-import json as jsonlib
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from graphdep.cli import options as o
-from graphdep.cli.embed import check_output, read_lines
+from graphdep.cli.embed import check_output
 from graphdep.cli.errors import describe
+from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
-from graphdep.io.text import unique_keys
 
 if TYPE_CHECKING:
     from graphdep.responder import Responder
@@ -105,7 +103,7 @@ def generate(
     _check_options(source, output, num_return, json)
     if output is not None:
         check_output(output, checkpoint, source)
-    rows = None if source is None else read_rows(source)
+    rows = None if source is None else read_rows(source, ("context",))
     decoding = {
         "strategy": strategy,
         "beams": beams,
@@ -136,28 +134,6 @@ def generate(
         highlight=False,
         soft_wrap=True,
     )
-
-
-def read_rows(source: str) -> list[dict[str, Any]]:
-    """The objects of a file of JSON lines, each with a ``context``.
-
-    Raises:
-        ValueError: If there is no line, or one is wrong; names the file and the line.
-        OSError: If the file cannot be read.
-    """
-    return [_row(line, f"{source}:{number}") for number, line in enumerate(read_lines(None, source), start=1)]
-
-
-def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
-    """Writes JSON lines to a file, whole or not at all, or to stdout."""
-    text = "".join(jsonlib.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if output is None:
-        sys.stdout.write(text)
-        return
-    from graphdep.io import atomic_path
-
-    with atomic_path(output) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def chat(responder: Responder) -> None:
@@ -210,32 +186,6 @@ def _check_options(source: str | None, output: Path | None, num_return: int, jso
             raise ValueError(f"{name} needs --input: without it, this is a chat")
     if json and output is None:
         raise ValueError("--json needs --output: the responses and the summary cannot both go to stdout")
-
-
-def _row(line: str, place: str) -> dict[str, Any]:
-    try:
-        row = jsonlib.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
-        # As it will be written: a number like 1e999 has become infinite, and text may have half a character.
-        jsonlib.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError(f"{place}: half a character, which no file can hold (got {line[:80]!r})") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place}: no JSON: {error} (got {line[:80]!r})") from None
-    if not isinstance(row, dict) or "context" not in row:
-        raise ValueError(f"{place}: no object with 'context' (got {line[:80]!r})")
-    context = row["context"]
-    if not isinstance(context, list) or not context or not all(isinstance(turn, str) for turn in context):
-        raise ValueError(
-            f"{place}: 'context' must be a list of at least one string (got {repr(context)[:80]})"
-        )
-    for number, turn in enumerate(context):
-        if not turn.strip():
-            raise ValueError(f"{place}: 'context[{number}]' is blank: a turn has at least one word")
-    return row
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _answered(row: dict[str, Any], texts: list[str], num_return: int) -> dict[str, Any]:

@@ -16,7 +16,9 @@ Task = Annotated[
     str,
     typer.Option(
         help="Task: sick-e (entailment), sick-r (relatedness), sst or sst2 (sentiment: sentences, or GLUE's "
-        "layout), mrpc (paraphrase); dailydialog, empathetic (responses to dialogues)."
+        "layout), mrpc (paraphrase); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, "
+        "douban, ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, "
+        "on dialogues)."
     ),
 ]
 Root = Annotated[

@@ -23,7 +23,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_scores(result: dict[str, Any]) -> None:
     """A run's scores for people."""
-    from graphdep.tasks import resolve_task
+    from graphdep.tasks.task import legend
 
     beside = {"score": result["metrics"], "no skill": result["floor"], "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
@@ -33,7 +33,7 @@ def print_scores(result: dict[str, Any]) -> None:
         table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
     console = Console()
     console.print(table)
-    for line in resolve_task(result["task"]).legend():
+    for line in legend(result["signature"]):
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"

@@ -17,8 +17,9 @@ def train(
         typer.Option(
             help="Of sentences: transformer, dt-lr, dt-rg, dt; controls dt-random, dt-chain, dt-reversed; "
             "baselines word-average, lstm, bilstm, tree-lstm, bitree-lstm, tree-transformer. Of dialogues: "
-            "transformer, transformer-dra, dialogbert, dialogbert-dra, and others. A wrong name lists all. "
-            "[default: the paper's own: dt, transformer-dra]"
+            "transformer, transformer-dra, dialogbert, dialogbert-dra, and others. Of response selection: "
+            "bert, bert-vanilla, bert-intra, bert-inter, bert-sia. A wrong name lists all. "
+            "[default: the paper's own: dt, transformer-dra, bert-sia]"
         ),
     ] = None,
     edges: o.Edges = None,

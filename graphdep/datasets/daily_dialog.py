@@ -105,19 +105,24 @@ class DailyDialog(DialogueDataset):
         )
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        name = NAMES[split]
-        for place in (folder, folder / name, folder / "ijcnlp_dailydialog" / name):
-            path = place / f"dialogues_{name}.txt"
-            if path.is_file():
-                labels = [place / f"dialogues_{kind}_{name}.txt" for kind in LABELS]
-                return [path, *(file for file in labels if file.is_file())]
-        return []
+        return daily_dialog_files(folder, split)
 
     def raw_file_pattern(self, split: str) -> str:
         return f"dialogues_{NAMES[split]}.txt"
 
     def read(self, folder: Path, split: str) -> list[Dialogue]:
         return read_daily_dialog(*self.raw_files(folder, split))
+
+
+def daily_dialog_files(folder: Path, split: str) -> list[Path]:
+    """A split's file of dialogues, in ``folder`` or in one of its folders, and the files of its labels."""
+    name = NAMES[split]
+    for place in (folder, folder / name, folder / "ijcnlp_dailydialog" / name):
+        path = place / f"dialogues_{name}.txt"
+        if path.is_file():
+            labels = [place / f"dialogues_{kind}_{name}.txt" for kind in LABELS]
+            return [path, *(file for file in labels if file.is_file())]
+    return []
 
 
 def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:

@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+_CHUNK = 1 << 20
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -21,7 +22,11 @@ def digest(value: object) -> str:
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    sha = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            sha.update(chunk)
+    return sha.hexdigest()
 
 
 def describe(value: Any) -> str:

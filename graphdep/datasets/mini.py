@@ -12,6 +12,7 @@ from typing import NamedTuple
 from graphdep.datasets import mrpc
 from graphdep.datasets.draw import Draw
 from graphdep.datasets.mini_dialogues import dialogue_files
+from graphdep.datasets.mini_selection import selection_files
 from graphdep.datasets.mini_sst import sst_files
 from graphdep.datasets.sick import FILES, HEADER
 from graphdep.io.atomic import atomic_path
@@ -63,12 +64,13 @@ class Scene(NamedTuple):
 def write_mini(root: str | os.PathLike[str]) -> None:
     """Writes the raw files of ``datasets/mini`` below ``root``, the same bytes every time.
 
-    ``SICK(root)``, ``SST(root)``, ``MRPC(root)`` and ``DailyDialog(root)`` then load them.
+    ``SICK(root)``, ``SST(root)``, ``MRPC(root)``, ``DailyDialog(root)`` and ``Ubuntu(root)`` then load them.
     ``datasets/mini/README.md`` says what is in them.
     """
     files = {FILES[split]: content for split, content in mini_files().items()} | mrpc_files()
     files |= dialogue_files()
     files |= {f"sst-sentence/{name}": content for name, content in sst_files().items()}
+    files |= {f"ubuntu-v1/{name}": content for name, content in selection_files().items()}
     for name, content in files.items():
         path = Path(root, "raw", name)
         if not path.exists() or path.read_bytes() != content:

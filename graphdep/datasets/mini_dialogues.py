@@ -53,7 +53,7 @@ class Scene(NamedTuple):
 
 def dialogue_files() -> dict[str, bytes]:
     """The raw files by name."""
-    grammar = _Grammar(random.Random(2017))
+    grammar = DialogueGrammar(random.Random(2017))
     files = {}
     for split, size in SIZES.items():
         lines = (grammar.dialogue() for _ in range(size))
@@ -62,7 +62,9 @@ def dialogue_files() -> dict[str, bytes]:
     return files
 
 
-class _Grammar(Draw):
+class DialogueGrammar(Draw):
+    """Draws dialogues."""
+
     def __init__(self, source: random.Random) -> None:
         super().__init__(source)
         self.seen: set[str] = set()

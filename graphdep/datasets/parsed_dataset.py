@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import sys
@@ -18,7 +19,7 @@ from torch_geometric.data import Data, InMemoryDataset
 import graphdep
 from graphdep.data import NodeType, to_data
 from graphdep.datasets.digest import digest, file_digest
-from graphdep.datasets.raw import copy_raw, to_copy
+from graphdep.datasets.raw_files import RawFiles
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
 from graphdep.piece_vocab import vocab_from_state
 from graphdep.sentence import Sentence
@@ -36,7 +37,7 @@ class Example:
     segment: list[int] | None = None
 
 
-class ParsedDataset(InMemoryDataset):
+class ParsedDataset(RawFiles, InMemoryDataset):
     """Base of the corpora: one PyG ``Data`` an example, made by :func:`graphdep.to_data`.
 
     The name of a processed file holds a digest of all that it depends on (raw files, parser, options,
@@ -63,11 +64,6 @@ class ParsedDataset(InMemoryDataset):
         transform, pre_transform, pre_filter, log, force_reload: As in PyG. The transforms that are applied
             before saving must be objects, not functions.
     """
-
-    corpus: str
-    published: str
-    splits = ("train", "val", "test")
-    train_is_for = "the vocabulary is built from it unless 'vocab' is given"
 
     def __init__(
         self,
@@ -98,14 +94,6 @@ class ParsedDataset(InMemoryDataset):
         self.to_data_options = dict(to_data_options or {})
         super().__init__(os.fspath(root), transform, pre_transform, pre_filter, log, force_reload)
         self._restore(self.__dict__.pop("_payload"))
-
-    @abstractmethod
-    def raw_files(self, folder: Path, split: str) -> list[Path]:
-        """The raw files of a split that are in ``folder``; none if there is none."""
-
-    @abstractmethod
-    def raw_file_pattern(self, split: str) -> str:
-        """What those files are called, for messages."""
 
     @abstractmethod
     def read(self, folder: Path, split: str) -> list[Any]:
@@ -146,12 +134,20 @@ class ParsedDataset(InMemoryDataset):
         return {}
 
     @property
-    def raw_file_names(self) -> list[str]:
-        return [path.name for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
-
-    @property
     def processed_file_names(self) -> list[str]:
         return [f"{self.split}-{self._digest}.pt"]
+
+    @property
+    def follow_batch(self) -> list[str]:
+        """Keys whose bounds a batch must know, for PyG's ``DataLoader``."""
+        return ["target_ids"] if "target_ids" in self._data else []
+
+    def update_digest(self, sha: hashlib._Hash) -> None:
+        """Puts all that the examples are into a digest: trees, words and targets."""
+        for key, value in sorted(self._data.to_dict().items()):
+            if isinstance(value, Tensor):
+                sha.update(f"{key} {tuple(value.shape)} {value.dtype}".encode())
+                sha.update(value.contiguous().numpy().tobytes())
 
     def describe(self) -> dict[str, Any]:
         """What was loaded, as plain values: sizes, unknown words, failures of the parser.
@@ -184,22 +180,11 @@ class ParsedDataset(InMemoryDataset):
             "unknown_relations": self.relations.fallbacks.total(),
         }
 
-    def download(self) -> None:
-        """Copies the raw files from :obj:`raw_from`; nothing is fetched from a network."""
-        if self.raw_from is not None:
-            self._copy_from(self.raw_from)
-        for split in self._needed():
-            if not self.raw_files(Path(self.raw_dir), split):
-                raise FileNotFoundError(self._missing(split))
-
     def process(self) -> None:
         """Makes the examples of the split and writes them."""
         payload = self._make()
         save_examples(payload, Path(self.processed_paths[0]))
         self._payload = payload
-
-    def _download(self) -> None:
-        self.download()  # PyG skips it where the files exist, and would not see that raw_from has others
 
     def _process(self) -> None:
         # PyG's own only looks whether a file exists, and unpickles two more.
@@ -212,40 +197,8 @@ class ParsedDataset(InMemoryDataset):
             print(f"Processing {self.corpus} ({self.split}) ...", file=sys.stderr)
         self.process()
 
-    def _copy_from(self, folder: Path) -> None:
-        """Copies the raw files that are new, once all of them are read: a damaged copy would stay."""
-        targets = {
-            path: Path(self.raw_dir, path.name)
-            for split in self.splits
-            for path in self.raw_files(folder, split)
-        }
-        new = [path for path in targets if to_copy(path, targets[path], overwrite=self.force_reload)]
-        for split in self.splits:
-            if not set(new).isdisjoint(self.raw_files(folder, split)):
-                items = self.read(folder, split)
-                if split in self._needed():
-                    self._check_some(items, folder, split)
-        for path in new:
-            copy_raw(path, targets[path])
-
-    def _check_some(self, items: list[Any], folder: Path, split: str) -> None:
-        if not items:
-            files = " and ".join(str(path) for path in self.raw_files(folder, split))
-            raise ValueError(f"the split {split!r} has no examples in {files}")
-
     def _needed(self) -> list[str]:
         return sorted({self.split} | ({"train"} if self._given_vocab is None else set()))
-
-    def _missing(self, split: str) -> str:
-        source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"
-        names = ", ".join(self.raw_file_pattern(name) for name in self.splits)
-        missing = "" if Path(self.raw_dir).is_dir() else " (no such folder)"
-        why = "" if split == self.split else f" ({self.train_is_for})"
-        return (
-            f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{missing}{source}. "
-            f"{self.corpus} consists of {names}; it is published at {self.published}. "
-            "Unpack it anywhere and pass that folder as raw_from=DIR (on the command line: --raw-from DIR)"
-        )
 
     def _depends_on(self) -> dict[str, Any]:
         paths = [path for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
@@ -289,7 +242,7 @@ class ParsedDataset(InMemoryDataset):
 
     def _some_examples(self, split: str, limit: int | None) -> list[Example]:
         examples = self.examples(split, limit)
-        self._check_some(examples, Path(self.raw_dir), split)
+        self._check_some(len(examples), Path(self.raw_dir), split)
         return examples
 
     def _filtered(self, data_list: Iterable[Data]) -> Iterator[Data]:

@@ -12,6 +12,7 @@ from graphdep.io.atomic import atomic_path
 
 # Unicode's category Cc without the tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+_MARK = b"\xef\xbb\xbf"
 
 
 def to_copy(source: Path, target: Path, *, overwrite: bool = False) -> bool:
@@ -80,25 +81,31 @@ def read_table(
         raise row_error(path, 1, "no row below the header")
 
 
-def read_lines(path: Path, *, repairs: Mapping[str, str] | None = None) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, each with its number.
+def read_lines(
+    path: Path, *, repairs: Mapping[str, str] | None = None, control: str | None = None
+) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, each with its number; no more than one is in memory.
 
     A byte-order mark and CRLF are accepted.
 
     Args:
         path: The file.
         repairs: What to read in place of known damaged characters of a corpus. (default: none)
+        control: What to read in place of a control character; :obj:`None` refuses them.
+            (default: :obj:`None`)
 
     Raises:
         ValueError: If the file is empty, or a line is not UTF-8 or holds control characters.
     """
-    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    if not lines:
+    empty = True
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            line = line.removeprefix(_MARK) if number == 1 else line
+            if line:
+                empty = False
+                yield number, _decode(path, number, line.removesuffix(b"\n"), repairs or {}, control)
+    if empty:
         raise row_error(path, 1, "the file is empty")
-    for number, line in enumerate(lines, start=1):
-        yield number, _decode(path, number, line, repairs or {})
 
 
 def _check_header(path: Path, first: str, columns: Sequence[str]) -> None:
@@ -106,7 +113,7 @@ def _check_header(path: Path, first: str, columns: Sequence[str]) -> None:
         raise row_error(path, 1, f"the header must be {' '.join(columns)}, separated by tabs", first)
 
 
-def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) -> str:
+def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str], control: str | None) -> str:
     try:
         text = line.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -114,7 +121,9 @@ def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) ->
         raise row_error(path, number, f"not UTF-8 at byte {error.start}", bad) from None
     for damaged, right in repairs.items():
         text = text.replace(damaged, right)
-    control = _CONTROL.search(text)
-    if control:
-        raise row_error(path, number, "a control character", control[0])
+    if control is not None:
+        return _CONTROL.sub(control, text)
+    found = _CONTROL.search(text)
+    if found:
+        raise row_error(path, number, "a control character", found[0])
     return text

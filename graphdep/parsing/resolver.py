@@ -9,13 +9,14 @@ from typing import Any
 
 from graphdep.parsing.bundled_parser import BundledParser
 from graphdep.parsing.cached_parser import CachedParser
+from graphdep.parsing.chain_parser import ChainParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.spacy_parser import SpacyParser
 from graphdep.parsing.stanza_parser import StanzaParser
 
-_CHOICES = "'bundled', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', 'conllu:<file>'"
+_CHOICES = "'bundled', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', 'conllu:<file>', 'chain'"
 # Which take an argument after the colon: none, perhaps, always.
 _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
     "bundled": (BundledParser, "none"),
@@ -23,6 +24,7 @@ _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
     "spacy": (SpacyParser, "always"),
     "corenlp": (CoreNLPParser, "none"),
     "conllu": (ConlluParser, "always"),
+    "chain": (ChainParser, "none"),
 }
 
 
@@ -33,7 +35,8 @@ def resolve_parser(
 
     Args:
         name_or_instance: ``"bundled"``, ``"stanza"`` (English), ``"stanza:<language>"``,
-            ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, or a :class:`Parser`.
+            ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"chain"`` (no parse), or a
+            :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
         **options: Arguments of the parser's class.
 

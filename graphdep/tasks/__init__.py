@@ -4,7 +4,11 @@ from graphdep.tasks.dialogue_task import DialogueTask
 from graphdep.tasks.dialogues import Dialogues
 from graphdep.tasks.goal import ENTAILMENT, PARAPHRASE, RELATEDNESS, SENTIMENT, Goal
 from graphdep.tasks.learning_task import LearningTask, TrainingError
+from graphdep.tasks.post_training import PostTraining
+from graphdep.tasks.post_training_task import PostTrainingTask
 from graphdep.tasks.resolver import TASKS, resolve_task
+from graphdep.tasks.selection_task import SelectionTask
+from graphdep.tasks.selections import Selections
 from graphdep.tasks.sentence_task import SentenceTask
 from graphdep.tasks.sentences import Sentences
 from graphdep.tasks.task import Task
@@ -19,6 +23,10 @@ __all__ = [
     "DialogueTask",
     "Goal",
     "LearningTask",
+    "PostTraining",
+    "PostTrainingTask",
+    "Selections",
+    "SelectionTask",
     "Sentences",
     "SentenceTask",
     "Task",

@@ -20,12 +20,14 @@ class Task(ABC):
         dataset: Makes a split: ``dataset(root, split, parser=..., vocab=..., ...)``.
         root: The corpus' folder, where none is given.
         options: Further arguments of ``dataset``. (default: none)
+        defaults: Settings that a run on it has unless it is given others. (default: none)
     """
 
     title: str
     dataset: Callable[..., ParsedDataset]
     root: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     kind: ClassVar[str]
 
@@ -39,9 +41,10 @@ class Task(ABC):
         """What exactly each metric of a result is, by its name."""
         return {metric.name: metric.signature for metric in self.metrics}
 
-    def legend(self) -> list[str]:
-        """The signatures as lines for people, each with the name of its metric in front."""
-        return [
-            text if text.lower().startswith(name) else f"{name}: {text}"
-            for name, text in self.signatures.items()
-        ]
+
+def legend(signatures: Mapping[str, str]) -> list[str]:
+    """Signatures as lines for people, each with the name of its metric in front."""
+    return [
+        text if text.lower().startswith(name.lower()) else f"{name}: {text}"
+        for name, text in signatures.items()
+    ]

@@ -44,6 +44,35 @@ def write_tiny_sst(root: str | os.PathLike[str]) -> dict[str, str]:
     return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
 
 
+def write_tiny_selection(root: str | os.PathLike[str]) -> dict[str, str]:
+    """As :func:`write_tiny_sick`, contexts and candidates in the layout of Ubuntu's first version: the right
+    response is about whom the context ends with.
+    """
+    root = Path(root)
+    raw = root / "raw" / "ubuntu-v1"
+    raw.mkdir(parents=True, exist_ok=True)
+    turns: set[str] = set()
+    for name, size, wrong in (("train", 24, 1), ("valid", 4, 9), ("test", 5, 9)):
+        rows = [row for number in range(size) for row in _pool(number, wrong)]
+        turns |= {turn for row in rows for turn in row[1:]}
+        content = "".join("\t".join(row) + "\n" for row in rows)
+        (raw / f"{name}.txt").write_text(content, encoding="utf-8")
+    trees = [Sentence(turn.split(), [2, 0, 2], ["nsubj", "root", "obj"]) for turn in sorted(turns)]
+    write_conllu(trees, root / "trees.conllu")
+    return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
+
+
+def _pool(number: int, wrong: int) -> list[tuple[str, ...]]:
+    first, second, third = (_NAMES[(number + step) % 4] for step in (0, 1 + number // 4 % 3, 2 + number % 2))
+    context = (f"{first} saw {second}",) if number % 2 else (f"{third} met {first}", f"{first} saw {second}")
+    right, *others = sorted(
+        (f"{a} met {b}" for a in _NAMES for b in _NAMES if a != b),
+        key=lambda text: not text.startswith(second),
+    )
+    turned = others[2:][number % 9 :] + others[2:][: number % 9]  # the first two are right as well
+    return [("1", *context, right), *(("0", *context, text) for text in turned[:wrong])]
+
+
 def _opinion(number: int) -> tuple[str, int]:
     return f"{_NAMES[number % 4]} {('hates', 'likes')[number % 2]} {_NAMES[number // 4 % 4]}", number % 2
 

@@ -15,10 +15,11 @@ from rich.console import Console
 from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
 from graphdep.tasks import resolve_task
+from graphdep.training.loading import load_splits
 from graphdep.training.predictions import PREDICTIONS, read_predictions
 from graphdep.training.published import PAPER
 from graphdep.training.run import run_folder, train
-from graphdep.training.splits import Splits, load_splits
+from graphdep.training.splits import Splits
 from graphdep.training.train_config import TrainConfig
 
 # Resamples of the test between two rows; `graphdep compare` takes more.
@@ -167,7 +168,7 @@ def ablate(
         ],
         "floor": finished[0]["floor"] if finished else {},
         "reference": finished[0]["reference"] if finished else {},
-        "signature": spec.signatures,
+        "signature": configs[models[0]][0].signatures(),
         "paper": None
         if published is None
         else {

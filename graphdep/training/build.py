@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -15,12 +15,26 @@ from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.nn import models as M
 from graphdep.sentence import Sentence
-from graphdep.tasks import DialogueTask, LearningTask, Sentences, SentenceTask, resolve_task
+from graphdep.tasks import (
+    DialogueTask,
+    LearningTask,
+    PostTrainingTask,
+    SelectionTask,
+    Sentences,
+    SentenceTask,
+    resolve_task,
+)
 from graphdep.training.build_dialogue import build_dialogue_model
+from graphdep.training.build_selection import build_selection_model, parameter_groups, sia_edges
 from graphdep.training.dialogue_config import DialogueConfig
+from graphdep.training.post_training_config import PostTrainingConfig
+from graphdep.training.selection_config import SelectionConfig
 from graphdep.training.sentence_config import SentenceConfig
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
 
 _OPTIMIZERS = {
     "adagrad": torch.optim.Adagrad,
@@ -116,21 +130,68 @@ def build_encoder(
 
 
 def build_task(
-    config: TrainConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
+    config: TrainConfig,
+    num_words: int,
+    num_relations: int,
+    vectors: Tensor | None = None,
+    pretrained: PretrainedEncoder | None = None,
 ) -> LearningTask:
     """Model, edges, loss and optimizer."""
     optimizer = functools.partial(
         _OPTIMIZERS[config.optimizer], lr=config.lr, weight_decay=config.weight_decay
     )
+    if isinstance(config, SelectionConfig):
+        return _selection_task(config, num_words, vectors, pretrained, optimizer)
     sizes = num_words, num_relations, vectors
     shared: dict[str, Any] = {"warmup_steps": config.warmup_steps, "seed": config.seed}
+    if isinstance(config, PostTrainingConfig):
+        assert pretrained is not None
+        return PostTrainingTask(M.PostTrainingModel(pretrained), build_edges(config), optimizer, **shared)
     if isinstance(config, DialogueConfig):
-        model = build_dialogue_model(config, *sizes)
-        return DialogueTask(model, build_edges(config), optimizer, **shared)
+        return DialogueTask(build_dialogue_model(config, *sizes), build_edges(config), optimizer, **shared)
     task = resolve_task(config.task)
     assert isinstance(config, SentenceConfig)
     assert isinstance(task, Sentences)
     return SentenceTask(build_model(config, *sizes), build_edges(config), task.goal, optimizer, **shared)
+
+
+def apply_settings(task: LearningTask, config: TrainConfig) -> None:
+    """Gives a trained task other edges and ways to score.
+
+    Raises:
+        ValueError: If the model has no layers for them.
+    """
+    task.edges = build_edges(config)
+    if isinstance(task, SelectionTask) and isinstance(config, SelectionConfig):
+        task.ties, task.filter, task.recall = config.ties, config.filter, config.recall
+        encoder = task.model.encoder
+        if isinstance(encoder, M.SIA) != (config.sia_edges is not None):
+            raise ValueError(
+                f"'sia_edges' cannot be {config.sia_edges!r}: the model was trained "
+                f"{'with' if config.sia_edges is None else 'without'} layers of SIA"
+            )
+        if isinstance(encoder, M.SIA):
+            encoder.edges = sia_edges(config)
+
+
+def _selection_task(
+    config: SelectionConfig,
+    num_words: int,
+    vectors: Tensor | None,
+    pretrained: PretrainedEncoder | None,
+    optimizer: Callable[..., torch.optim.Optimizer],
+) -> SelectionTask:
+    model = build_selection_model(config, num_words, vectors, pretrained)
+    return SelectionTask(
+        model,
+        build_edges(config),
+        lambda parameters: optimizer(parameter_groups(model, config)),
+        ties=config.ties,
+        filter=config.filter,
+        recall=config.recall,
+        warmup_steps=config.warmup_steps,
+        seed=config.seed,
+    )
 
 
 _PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
+from torch import Tensor
 
 from graphdep.io import atomic_path
 from graphdep.piece_vocab import vocab_from_state
@@ -26,6 +28,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "relations": dict,
     "data": dict,
     "vector_dim": (int, type(None)),
+    "pretrained": (dict, type(None)),
 }
 
 
@@ -57,6 +60,9 @@ class RunState:
         relations: Its relations.
         data: Digest and sizes of what it was trained on.
         vector_dim: Size of the word vectors it started from. (default: :obj:`None`)
+        pretrained: What a pretrained encoder is beside its weights
+            (:func:`~graphdep.nn.pretrained.encoder_state`), so that a checkpoint needs no other file.
+            (default: :obj:`None`)
     """
 
     config: TrainConfig
@@ -64,6 +70,7 @@ class RunState:
     relations: RelationVocab
     data: dict[str, Any]
     vector_dim: int | None = None
+    pretrained: dict[str, str] | None = None
 
     def state_dict(self) -> dict[str, Any]:
         """Plain values only."""
@@ -74,6 +81,7 @@ class RunState:
             "relations": self.relations.state_dict(),
             "data": self.data,
             "vector_dim": self.vector_dim,
+            "pretrained": self.pretrained,
         }
 
     @classmethod
@@ -84,12 +92,18 @@ class RunState:
             RelationVocab.from_state_dict(state["relations"]),
             state["data"],
             state["vector_dim"],
+            state.get("pretrained"),
         )
 
-    def build_task(self) -> LearningTask:
-        """The task with random weights, to load a checkpoint's into."""
+    def build_task(self, weights: Mapping[str, Tensor] | None = None) -> LearningTask:
+        """The task with random weights, to load a checkpoint's into; ``weights`` limit its size."""
         vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
-        return build_task(self.config, len(self.vocab), len(self.relations), vectors)
+        pretrained = None
+        if self.pretrained is not None:
+            from graphdep.nn.pretrained import encoder_of_state
+
+            pretrained = encoder_of_state(self.pretrained, weights)
+        return build_task(self.config, len(self.vocab), len(self.relations), vectors, pretrained)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -169,7 +183,7 @@ def load_task(path: str | os.PathLike[str]) -> tuple[LearningTask, RunState]:
     try:
         state = RunState.from_state_dict(checkpoint["graphdep"])
         _check_sizes(state.config, checkpoint["state_dict"])
-        task = state.build_task()
+        task = state.build_task(checkpoint["state_dict"])
         task.load_state_dict(checkpoint["state_dict"])
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise ValueError(f"{path}: damaged checkpoint ({' '.join(str(error).split())[:200]})") from None

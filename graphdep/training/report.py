@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from graphdep.io import atomic_path
-from graphdep.tasks import resolve_task
+from graphdep.tasks.task import legend
 from graphdep.visualization import plot_ablation
 
 # What the first columns of a table are, by task; the first is the one that the paper reports.
@@ -28,6 +28,15 @@ _COLUMNS = {
             *("val_perplexity", "val_bleu2_method7", "val_dist2"),
             *("test_bleu2_method7", "test_bleu2_method1", "test_dist2"),
         ),
+    ),
+    **dict.fromkeys(
+        ("ubuntu", "ubuntu-irc", "dailydialog-selection", "ecommerce"),
+        ("test_R10@1", "test_R10@2", "test_R10@5", "test_MRR", "val_P@1"),
+    ),
+    "post-train": ("test_loss", "test_mlm_perplexity", "test_relevance_accuracy", "val_loss"),
+    "douban": (
+        *("test_MAP", "test_MRR", "test_P@1", "test_R10@1", "test_R10@2", "test_R10@5"),
+        "val_P@1",
     ),
 }
 Cells = list[list[str]]
@@ -111,7 +120,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
 def notes(summary: dict[str, Any]) -> list[str]:
     """What stands under the table, as a list."""
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
-    lines += [f"- {line}" for line in resolve_task(summary["task"]).legend()]
+    lines += [f"- {line}" for line in legend(summary["signature"])]
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
         lines.append(

@@ -6,33 +6,35 @@ import contextlib
 import json
 import logging
 import os
-import signal
-import threading
-import warnings
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import lightning as L
 import torch
-from lightning.fabric.plugins.environments import LightningEnvironment
 from rich.console import Console
 from torch import Tensor
 
 import graphdep
 from graphdep.io import atomic_path
-from graphdep.tasks import DialogueTask, LearningTask, resolve_task
-from graphdep.tasks.learning_task import Outputs, join_outputs
-from graphdep.training.build import build_edges, build_task
-from graphdep.training.checkpoint import AtomicCheckpointIO, RunState, load_task, read_checkpoint
-from graphdep.training.dialogue_config import DialogueConfig
+from graphdep.tasks import LearningTask, PostTrainingTask
+from graphdep.training.build import build_task
+from graphdep.training.build_selection import backbone_of, load_pretrained
+from graphdep.training.checkpoint import RunState, load_task, read_checkpoint
 from graphdep.training.epoch_report import EpochReport
-from graphdep.training.predictions import PREDICTIONS, write_predictions
-from graphdep.training.responses import responses_name, score_responses
+from graphdep.training.evaluation import count_parameters, score_split
+from graphdep.training.loading import load_splits
+from graphdep.training.predictions import PREDICTIONS
+from graphdep.training.responses import responses_name
 from graphdep.training.run_checkpoint import RunCheckpoint
-from graphdep.training.scored import Scored, score_outputs
-from graphdep.training.splits import SPLITS, Splits, load_splits
+from graphdep.training.scored import Scored
+from graphdep.training.splits import Splits
 from graphdep.training.train_config import TrainConfig
+from graphdep.training.trainer import interruptible, make_trainer, quiet
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
 
 try:
     import fcntl
@@ -40,6 +42,7 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 RESULT = "result.json"
+ENCODER = "encoder"
 # What a report reads of a result; numbers may be whole.
 _RESULT_KEYS = {
     "metrics": dict,
@@ -104,89 +107,54 @@ def _train(
 ) -> dict[str, Any]:
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
-    state, found, vectors = _new_state(config, splits)
+    pretrained = load_pretrained(config) if config.pretrained else None
+    state, found, vectors = _new_state(config, splits, pretrained)
     if resume and (finished := _finished(folder, state)) is not None:
         return finished
     L.seed_everything(config.seed, workers=True, verbose=False)
-    task = _new_task(state, vectors)
+    task = _new_task(state, vectors, pretrained)
     start = _resume_from(folder, state) if resume else None
     if not resume:
         _set_aside(folder)
     checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
     report = EpochReport(title or f"{config.model} seed {config.seed}", checkpoint, console)
     with quiet():
-        trainer = _trainer(config, folder, callbacks=[checkpoint, report])
+        trainer = make_trainer(config, folder, callbacks=[checkpoint, report])
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
-        with _interruptible():
+        with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
+    if isinstance(task, PostTrainingTask):
+        _save_encoder(load_task(checkpoint.best_path)[0], folder / ENCODER)
     result = _result(state, checkpoint, splits, found)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
 
 
-def evaluate(
-    checkpoint: str | os.PathLike[str],
-    split: str = "test",
-    *,
-    settings: dict[str, Any] | None = None,
-    splits: Splits | None = None,
-) -> dict[str, Any]:
-    """Scores a checkpoint on a split: the same numbers as at the end of its training.
-
-    Args:
-        checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
-        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"test"``)
-        settings: Settings that replace the checkpoint's, e.g. ``root``: those of places and data, of the
-            edges, and of decoding, but none that the weights depend on. (default: none)
-        splits: The data. (default: loaded as the settings say)
-
-    Places and parser are the checkpoint's unless they are given: raw files are read there, and processed ones
-    written.
-
-    Raises:
-        FileNotFoundError: If the checkpoint is missing.
-        ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
-            cannot be another one than in training.
-    """
-    if split not in SPLITS:
-        raise ValueError(f"'split' must be one of {', '.join(SPLITS)} (got {split!r})")
-    task, state = load_task(checkpoint)
-    config = state.config.for_evaluation(settings or {})
-    task.edges = build_edges(config)
-    splits = splits or load_splits(config, tuple(dict.fromkeys(("train", split))), state.vocab)
-    scored = _score(task, splits, split, config)
-    return {
-        "task": config.task,
-        "model": config.model,
-        "seed": config.seed,
-        "split": split,
-        "metrics": scored.metrics,
-        "floor": scored.floor,
-        "reference": scored.reference,
-        "signature": resolve_task(config.task).signatures,
-        "parameters": count_parameters(task),
-        "checkpoint": str(checkpoint),
-    }
-
-
-def count_parameters(task: LearningTask) -> int:
-    """Numbers that are learnt."""
-    return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
-
-
-def _new_state(config: TrainConfig, splits: Splits) -> tuple[RunState, float | None, Tensor | None]:
-    vectors, found = None, None
+def _new_state(
+    config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
+) -> tuple[RunState, float | None, Tensor | None]:
+    vectors, found, known = None, None, None
     if config.vectors is not None:
         from graphdep.vectors import load_vectors
 
         vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed)
     data = {"digest": splits.digest(), **splits.describe()}
     dim = None if vectors is None else vectors.size(1)
-    return RunState(config, splits.vocab, splits.relations, data, dim), found, vectors
+    if pretrained is not None:
+        from graphdep.nn.pretrained import encoder_state
+
+        known = encoder_state(pretrained)
+    return RunState(config, splits.vocab, splits.relations, data, dim, known), found, vectors
 
 
-def _new_task(state: RunState, vectors: Tensor | None) -> LearningTask:
-    return build_task(state.config, len(state.vocab), len(state.relations), vectors)
+def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
+    sizes = len(state.vocab), len(state.relations)
+    task = build_task(state.config, *sizes, vectors, pretrained)
+    if isinstance(task, PostTrainingTask):
+        from graphdep.nn.pretrained import load_masked_word_head
+
+        load_masked_word_head(task.model.words, state.config.encoder)
+    return task.train()  # a pretrained encoder may not be in that mode
 
 
 @contextlib.contextmanager
@@ -207,7 +175,7 @@ def _set_aside(folder: Path) -> None:
     that fails must not cost an old one.
     """
     # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
-    left = ("last.ckpt", RESULT, PREDICTIONS, *map(responses_name, ("val", "test")), "best.ckpt")
+    left = ("last.ckpt", RESULT, PREDICTIONS, *map(responses_name, ("val", "test")), ENCODER, "best.ckpt")
     names = [name for name in left if (folder / name).exists()]
     if not names:
         return
@@ -282,66 +250,13 @@ def _check_same(
         raise ValueError(f"{path} is of another run, which cannot be resumed: {'; '.join(sorted(different))}")
 
 
-def _trainer(
-    config: TrainConfig, folder: Path | None = None, callbacks: list[L.Callback] | None = None
-) -> L.Trainer:
-    return L.Trainer(
-        accelerator=config.accelerator,
-        devices=1,
-        precision=cast(Any, config.precision),
-        max_epochs=config.max_epochs,
-        gradient_clip_val=config.clip,
-        callbacks=callbacks,
-        default_root_dir=folder,
-        plugins=[AtomicCheckpointIO(), LightningEnvironment()],
-        logger=False,
-        enable_checkpointing=bool(callbacks),
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        num_sanity_val_steps=0,
-    )
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ctrl-C stays Ctrl-C: Lightning turns it into an exit, and ignores the next ones."""
-    on_main = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    except SystemExit:
-        raise KeyboardInterrupt from None
-    finally:
-        if on_main:
-            signal.signal(signal.SIGINT, handler)
-
-
-def _predict(task: LearningTask, splits: Splits, split: str, config: TrainConfig) -> Outputs:
-    """The outputs of a split, through the one way that training and evaluation share."""
-    with quiet():
-        return join_outputs(cast(list, _trainer(config).predict(task, splits.loader(split, config))))
-
-
-def _score(
-    task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
-) -> Scored:
-    """All that is said of a split; what is worth keeping goes to ``folder``."""
-    outputs = _predict(task, splits, split, config)
-    scored = score_outputs(task, splits, split, outputs)
-    if isinstance(task, DialogueTask) and isinstance(config, DialogueConfig):
-        scored = scored | score_responses(task, splits, split, config, folder)
-    if folder is not None and split == "test":
-        write_predictions(folder / PREDICTIONS, *task.compared(outputs))
-    return scored
-
-
 def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
     task, state = load_task(run.best_path)
     _check_same(run.best_path, mine, state.config, state.data["digest"], mine.config.late)
     config = mine.config
     scored = Scored()
     for split in ("val", "test"):
-        scored = scored | _score(task, splits, split, config, run.folder)
+        scored = scored | score_split(task, splits, split, config, run.folder)
     return {
         "task": config.task,
         "model": config.model,
@@ -349,7 +264,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
         "metrics": scored.metrics,
         "floor": scored.floor,
         "reference": scored.reference,
-        "signature": resolve_task(config.task).signatures,
+        "signature": config.signatures(),
         "epochs": run.epochs,
         "best_epoch": run.best_epoch,
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
@@ -363,29 +278,17 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
     }
 
 
+def _save_encoder(task: LearningTask, folder: Path) -> None:
+    """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    backbone_of(task).save_pretrained(part)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(part, folder)
+
+
 def _write_json(path: Path, value: dict[str, Any]) -> None:
     with atomic_path(path) as temporary:
         temporary.write_text(
             json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
         )
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Without Lightning's notes about hardware and its tips; errors come through."""
-    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            # The corpora are in memory: workers would cost more than they save.
-            warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-            warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
-            # Batches by tokens hold every example (tested).
-            warnings.filterwarnings("ignore", message=".*custom batch sampler.*")
-            warnings.filterwarnings("ignore", message=".*isinstance.treespec, LeafSpec.*")
-            yield
-    finally:
-        for logger, level in zip(loggers, levels):
-            logger.setLevel(level)

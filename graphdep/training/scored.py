@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_WORDS, unigram_losses
-from graphdep.tasks import LearningTask, SentenceTask
+from graphdep.tasks import LearningTask, PostTrainingTask, SelectionTask, SentenceTask
 from graphdep.tasks.learning_task import Outputs
 from graphdep.training.splits import Splits
 from graphdep.vocab import EOU
@@ -38,6 +38,8 @@ def score_outputs(task: LearningTask, splits: Splits, split: str, outputs: Outpu
     metrics = task.score(outputs, split)
     if isinstance(task, SentenceTask):
         return Scored(metrics, task.goal.floor(splits.targets("train"), outputs[1], split))
+    if isinstance(task, (SelectionTask, PostTrainingTask)):
+        return Scored(metrics, task.floor(outputs, split))
     return Scored(metrics, _unigram_floor(splits, split))
 
 
@@ -53,6 +55,6 @@ def _unigram_floor(splits: Splits, split: str) -> dict[str, float]:
 
 
 def _target_ids(splits: Splits, split: str) -> np.ndarray:
-    dataset = splits[split]
+    dataset = splits.in_memory(split)
     whole = dataset if dataset._indices is None else dataset.copy()
     return whole._data.target_ids.numpy()

@@ -13,13 +13,15 @@ from torch.utils.data import Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.parsed_dataset import ParsedDataset
-from graphdep.tasks import resolve_task
+from graphdep.datasets.selection_dataset import SelectionDataset
 from graphdep.tasks.learning_task import epoch_seed
 from graphdep.training.token_batches import TokenBatchSampler
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
 SPLITS = ("train", "val", "test")
+# The vocabulary of a pretrained encoder is its tokenizer's.
+NO_WORDS = Vocab([])
 
 
 class EpochSampler(Sampler[int]):
@@ -56,16 +58,22 @@ class Splits:
             (default: :obj:`None`)
     """
 
-    datasets: dict[str, ParsedDataset]
+    datasets: dict[str, ParsedDataset | SelectionDataset]
     vocab: Vocab
     relations: RelationVocab
     settings: Mapping[str, Any] | None = None
 
-    def __getitem__(self, split: str) -> ParsedDataset:
+    def __getitem__(self, split: str) -> ParsedDataset | SelectionDataset:
         return self.datasets[split]
 
+    def in_memory(self, split: str) -> ParsedDataset:
+        """A split of a corpus that is not on disk."""
+        dataset = self.datasets[split]
+        assert isinstance(dataset, ParsedDataset)
+        return dataset
+
     def targets(self, split: str) -> Tensor:
-        return self.datasets[split].y
+        return self.in_memory(split).y
 
     def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
         """Batches of a split; shuffled, in an order that each epoch has its own."""
@@ -75,14 +83,15 @@ class Splits:
         )
         batches: dict[str, Any] = {"batch_size": config.batch_size, "sampler": order}
         if config.batch_tokens is not None:
-            batches = {"batch_sampler": TokenBatchSampler(order, example_sizes(dataset), config.batch_tokens)}
+            sizes = example_sizes(self.in_memory(split))
+            batches = {"batch_sampler": TokenBatchSampler(order, sizes, config.batch_tokens)}
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
         generator = torch.Generator().manual_seed(config.seed)
         return DataLoader(
             dataset,
             generator=generator,
             num_workers=config.num_workers,
-            follow_batch=["target_ids"] if "target_ids" in dataset._data else None,
+            follow_batch=dataset.follow_batch,
             **batches,
         )
 
@@ -90,57 +99,25 @@ class Splits:
         """Digest of all examples: trees, words and targets."""
         sha = hashlib.sha256()
         for split, dataset in sorted(self.datasets.items()):
-            for key, value in sorted(dataset._data.to_dict().items()):
-                if isinstance(value, Tensor):
-                    sha.update(f"{split} {key} {tuple(value.shape)} {value.dtype}".encode())
-                    sha.update(value.contiguous().numpy().tobytes())
+            sha.update(split.encode())
+            dataset.update_digest(sha)
         return sha.hexdigest()[:16]
 
     def describe(self) -> dict[str, object]:
         """Sizes, and what the parser failed on."""
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
         chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
-        unknown = {split: dataset.describe()["unknown_words"] for split, dataset in self.datasets.items()}
+        described = {split: dataset.describe() for split, dataset in self.datasets.items()}
         parser = next(iter(self.datasets.values())).parser_fingerprint
+        # A pretrained encoder has no words of ours: then the different ones of the first split.
+        words = len(self.vocab) if self.vocab is not NO_WORDS else next(iter(described.values()))["forms"]
         return {
             "examples": sizes,
-            "vocabulary": len(self.vocab),
+            "vocabulary": words,
             "parser": parser,
             "chain_trees": chains,
-            "unknown_words": unknown,
+            "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
         }
-
-
-def load_splits(config: TrainConfig, splits: tuple[str, ...] = SPLITS, vocab: Vocab | None = None) -> Splits:
-    """Loads and, the first time, parses splits of the task's corpus.
-
-    Args:
-        config: The settings.
-        splits: Which. (default: all)
-        vocab: Vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split. (default:
-            :obj:`None`)
-
-    Raises:
-        ValueError: If the task is unknown, or a raw file is damaged.
-        FileNotFoundError: If a raw file is missing.
-    """
-    task = resolve_task(config.task)
-    datasets: dict[str, ParsedDataset] = {}
-    for split in splits:
-        datasets[split] = dataset = task.dataset(
-            config.root or task.root,
-            split,
-            parser=config.parser,
-            raw_from=config.raw_from,
-            vocab=vocab,
-            min_freq=config.min_freq,
-            limit=config.limit_train if split == "train" else None,
-            **task.options,
-            **config.dataset_options(split),
-        )
-        vocab = vocab or dataset.vocab
-    assert vocab is not None
-    return Splits(datasets, vocab, RelationVocab(), config.data_settings())
 
 
 def example_sizes(dataset: ParsedDataset) -> Tensor:

@@ -105,6 +105,8 @@ class TrainConfig:
     models: ClassVar[Mapping[str, ModelPreset]]
     encoders: ClassVar[Mapping[str, bool]]
     """Encoders by name, and whether each reads edges."""
+    any_encoder: ClassVar[bool] = False
+    """Whether other names stand for pretrained encoders, which read edges."""
     headed: ClassVar[tuple[str, ...]]
     """Encoders whose heads share the channels."""
     defining: ClassVar[tuple[str, ...]] = ("encoder", "edges", "tree", "max_distance", "position_embedding")
@@ -142,7 +144,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         for name, kind in self.field_types().items():
             _check_type(name, kind, getattr(self, name))
-        for name, allowed in {"encoder": tuple(self.encoders), **self.choices}.items():
+        encoders = {} if self.any_encoder else {"encoder": tuple(self.encoders)}
+        for name, allowed in {**encoders, **self.choices}.items():
             if getattr(self, name) not in allowed:
                 choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
                 raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
@@ -160,7 +163,7 @@ class TrainConfig:
             raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
         if self.encoder in self.headed and self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
-        if (self.edges is None) == self.encoders[self.encoder]:
+        if (self.edges is None) == self.encoders.get(self.encoder, True):
             reading = ", ".join(f"encoder={name!r}" for name, reads in self.encoders.items() if reads)
             raise ValueError(
                 f"'edges' are for {reading} and for it alone (got edges={self.edges!r}, "
@@ -168,9 +171,18 @@ class TrainConfig:
             )
         resolve_model(self.model, self.models)
 
+    @property
+    def pretrained(self) -> bool:
+        """Whether the encoder is a pretrained one."""
+        return False
+
     def dataset_options(self, split: str) -> dict[str, Any]:
         """Arguments of a split of the task's dataset beside those that every corpus has."""
         return {}
+
+    def signatures(self) -> dict[str, str]:
+        """What exactly each metric of a result is, by its name."""
+        return resolve_task(self.task).signatures
 
     def decoded(self) -> str:
         """How responses are made, for people; empty where there are none."""
@@ -197,7 +209,8 @@ class TrainConfig:
 
         Args:
             model: Model preset. (default: the paper's own model)
-            **settings: Further settings; ``task`` decides which there are. (default task: ``"sick-e"``)
+            **settings: Further settings; ``task`` decides which there are, and may have defaults of its own.
+                (default task: ``"sick-e"``)
 
         Raises:
             ValueError: If there is no such task, model or setting, or a value is wrong.
@@ -205,7 +218,8 @@ class TrainConfig:
         own = cls.of_task(settings.get("task"))
         own.check_keys(settings)
         model = own.default_model() if model is None else model
-        return own(**{"model": model, **resolve_model(model, own.models).settings, **settings})
+        defaults = resolve_task(settings.get("task") or DEFAULT_TASK).defaults
+        return own(**{"model": model, **defaults, **resolve_model(model, own.models).settings, **settings})
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:

@@ -9,10 +9,21 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from graphdep.datasets import MRPC, SICK, SST, DailyDialog, mini_dialogues, mini_sst
+from graphdep.datasets import (
+    MRPC,
+    SICK,
+    SST,
+    DailyDialog,
+    Ubuntu,
+    mini_dialogues,
+    mini_selection,
+    mini_sst,
+)
 from graphdep.datasets.daily_dialog import NAMES, read_daily_dialog
 from graphdep.datasets.mini import AGENTS, PATIENTS, SETS, VERBS, mini_files, mrpc_files, write_mini
 from graphdep.datasets.mrpc import TEST, TRAIN, read_dev_ids, read_mrpc
+from graphdep.datasets.rows_selection import TEXT_FILES
+from graphdep.datasets.selection_rows import read_rows
 from graphdep.datasets.sick import FILES, Pair, read_sick
 from graphdep.datasets.sst import FILES as SST_FILES
 from graphdep.datasets.sst import read_sst
@@ -34,6 +45,8 @@ def test_mini_files_are_the_committed_ones():
         assert (MINI / "raw" / "sst-sentence" / name).read_bytes() == content
     for name, content in mini_dialogues.dialogue_files().items():
         assert (MINI / "raw" / name).read_bytes() == content
+    for name, content in mini_selection.selection_files().items():
+        assert (MINI / "raw" / "ubuntu-v1" / name).read_bytes() == content
 
 
 def test_write_mini(tmp_path, parser):
@@ -49,6 +62,7 @@ def test_write_mini(tmp_path, parser):
         assert corpus(tmp_path, "test", parser=parser).describe()["unknown_words"] == 0
     assert [len(DailyDialog(tmp_path, s, parser)) for s in DailyDialog.splits] == [1176, 198, 218]
     assert DailyDialog(tmp_path, "test", parser).describe()["unknown_words"] == 0
+    assert [len(Ubuntu(tmp_path, split, parser)) for split in Ubuntu.splits] == [16, 40, 40]
 
 
 def test_mini_is_balanced(splits):
@@ -158,3 +172,20 @@ def test_mini_dialogues_answer_from_the_event():
                     is_of_patient = "was" in question or question == "Whom ?"
                     assert (patient if is_of_patient else agent) in answer.split()
     assert len(set(events)) == len(events) == sum(mini_dialogues.SIZES.values())
+
+
+def test_mini_pools_have_one_right_response():
+    people = {*mini_dialogues.PEOPLE}
+    contexts = []
+    for split, (pools, candidates) in mini_selection.SIZES.items():
+        rows = list(read_rows(MINI / "raw" / "ubuntu-v1" / TEXT_FILES[split][0]))
+        assert len(rows) == pools * candidates
+        for start in range(0, len(rows), candidates):
+            right, *wrong = rows[start : start + candidates]
+            contexts.append(tuple(right.context))
+            assert [row.label for row in (right, *wrong)] == [1, *[0] * (candidates - 1)]
+            assert {tuple(row.context) for row in wrong} == {tuple(right.context)}
+            assert len({row.response for row in (right, *wrong)}) == candidates
+            (who,) = people & {*right.response.split()}
+            assert not any(who in row.response.split() for row in wrong)
+    assert len(set(contexts)) == 16

@@ -18,7 +18,7 @@ def test_tasks_that_exist():
     ]
 
 
-@pytest.mark.parametrize("name", ["rte", "cola", "ubuntu-irc"])
+@pytest.mark.parametrize("name", ["rte", "cola", "qnli"])
 def test_tasks_to_come_say_so(name):
     with pytest.raises(ValueError, match=f"task '{name}' is not built yet; choose one of sick-r, sick-e"):
         resolve_task(name)

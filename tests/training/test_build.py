@@ -6,7 +6,7 @@ from torch_geometric.data import Batch
 
 from graphdep.training import MODELS, TrainConfig
 from graphdep.training.build import build_edges, build_encoder, build_task
-from graphdep.training.splits import load_splits
+from graphdep.training.loading import load_splits
 from graphdep.transforms import resolve
 
 

@@ -1,0 +1,47 @@
+"""What is asked of a trained model: texts that are checked, and batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch_geometric.data import Data
+
+from graphdep.io.text import has_half_character
+
+
+def batches_by_size(examples: Sequence[Data], batch_size: int) -> list[list[int]]:
+    """Numbers of examples of like size, the largest first: where memory runs out, it does so at once."""
+    order = sorted(range(len(examples)), key=lambda number: -examples[number].num_nodes)
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
+def check_batch_size(batch_size: Any) -> None:
+    """Raises :class:`ValueError` if it is no whole number above 0."""
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
+
+
+def check_list(name: str, value: Any) -> None:
+    """Raises :class:`TypeError` if it is a text or no sequence."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise TypeError(f"{name!r} must be a list (got {shown(value)})")
+
+
+def check_texts(name: str, texts: Any, what: str) -> None:
+    """Raises an error that has the position of what is no text with a word; ``what`` is what a text is."""
+    check_list(name, texts)
+    for number, text in enumerate(texts):
+        place = f"{name}[{number}]"
+        if not isinstance(text, str):
+            raise TypeError(f"{place!r} must be a string (got {shown(text)})")
+        if not text.strip():
+            raise ValueError(f"{place!r} is blank: a {what} has at least one word")
+        if has_half_character(text):
+            raise ValueError(f"{place!r} has half a character (got {shown(text)})")
+
+
+def shown(value: object) -> str:
+    """A value for a message, cut short."""
+    text = " ".join(repr(value).split())
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -1,0 +1,66 @@
+"""Files of JSON lines: what is asked of a model, and what it answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from graphdep.cli.embed import read_lines
+from graphdep.io.text import unique_keys
+
+# What a text of each list is called.
+_WHAT = {"context": "turn", "candidates": "candidate"}
+
+
+def read_rows(source: str, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines, each with a list of texts under every one of ``keys``.
+
+    Raises:
+        ValueError: If there is no line, or one is wrong; names the file and the line.
+        OSError: If the file cannot be read.
+    """
+    lines = enumerate(read_lines(None, source), start=1)
+    return [_row(line, f"{source}:{number}", keys) for number, line in lines]
+
+
+def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes JSON lines to a file, whole or not at all, or to stdout."""
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    from graphdep.io import atomic_path
+
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _row(line: str, place: str, keys: Sequence[str]) -> dict[str, Any]:
+    try:
+        row = json.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
+        # As it will be written: a number like 1e999 has become infinite, and text may have half a character.
+        json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(f"{place}: half a character, which no file can hold (got {line[:80]!r})") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place}: no JSON: {error} (got {line[:80]!r})") from None
+    for key in keys:
+        if not isinstance(row, dict) or key not in row:
+            raise ValueError(f"{place}: no object with {key!r} (got {line[:80]!r})")
+        _check_texts(row[key], key, place)
+    return row
+
+
+def _check_texts(texts: Any, key: str, place: str) -> None:
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{place}: {key!r} must be a list of at least one string (got {repr(texts)[:80]})")
+    for number, text in enumerate(texts):
+        if not text.strip():
+            raise ValueError(f"{place}: '{key}[{number}]' is blank: a {_WHAT[key]} has at least one word")
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")

@@ -1,0 +1,91 @@
+"""``graphdep rank``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from graphdep.cli import options as o
+from graphdep.cli.embed import check_output
+from graphdep.cli.json_lines import read_rows, write_rows
+from graphdep.cli.output import print_json, say_loading
+
+_ANSWER = ("ranking", "scores")
+
+
+def rank(
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="best.ckpt of a run on response selection.")
+    ],
+    source: Annotated[
+        str,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help='JSON lines with {"context": ["...", ...], "candidates": ["...", ...]}, or - for stdin.',
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+    ] = None,
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
+            "another one than bundled. [default: bundled]"
+        ),
+    ] = None,
+    batch_size: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Pairs of a context and a candidate a batch.")
+    ] = 64,
+    json: o.Json = False,
+) -> None:
+    """Rank the candidates for the next response in a dialogue, with a trained model.
+
+    Every line of the input becomes a line of the output: the same object with "ranking", the numbers of the
+    candidates from 0, the best first, and "scores", a probability for each candidate in their own order, in
+    place of those that it may have. If a line is wrong, nothing is written.
+
+    Every text is parsed once, whatever the number of its pools. What is longer than the model takes is cut,
+    the context from its left; how many words were cut is reported.
+
+    Examples:
+        graphdep rank --checkpoint runs/.../best.ckpt --input pools.jsonl --output ranked.jsonl
+    """
+    if json and output is None:
+        raise ValueError("--json needs --output: the rankings and the summary cannot both go to stdout")
+    if output is not None:
+        check_output(output, checkpoint, source)
+    rows = read_rows(source, ("context", "candidates"))
+    say_loading()
+    from graphdep.response_selector import ResponseSelector
+
+    selector = ResponseSelector(checkpoint, parser=parser, batch_size=batch_size)
+    rankings = selector.rank_pools(rows)
+    write_rows(output, [_without(row) | ranking._asdict() for row, ranking in zip(rows, rankings)])
+    summary: dict[str, Any] = {
+        "checkpoint": selector.checkpoint,
+        "pools": len(rows),
+        "candidates": sum(len(row["candidates"]) for row in rows),
+        "parser_failures": selector.parser_failures,
+        "cut_words": selector.cut_words,
+        "output": str(output),
+    }
+    if json:
+        print_json(summary)
+    cut, where = selector.cut_words, "" if output is None else f" -> {output}"
+    failures = selector.parser_failures
+    Console(stderr=True).print(
+        f"{summary['pools']} pools, {summary['candidates']} candidates, {failures} texts with a chain tree; "
+        f"words cut: {cut['context']} of contexts, {cut['candidates']} of candidates{where}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _without(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in _ANSWER}

@@ -1,0 +1,46 @@
+"""Douban: conversations of a Chinese social network."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from graphdep.datasets.rows_selection import TEXT_FILES, ChineseSelection
+from graphdep.parsing import Parser
+
+
+class Douban(ChineseSelection):
+    r"""Response selection of `"Sequential Matching Network: A New Architecture for Multi-turn Response
+    Selection in Retrieval-Based Chatbots" <https://aclanthology.org/P17-1046/>`_, in Chinese.
+
+    A line is ``label <TAB> utterances ... <TAB> response``. The words are given: white space separates them.
+    Train and val are made with a random negative for each true response; test has ten candidates a context
+    from a search engine, judged by people. So a pool of test may have several right candidates, or none; both
+    are counted and kept, and :func:`graphdep.metrics.ranking_metrics` says which to leave out.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/douban"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
+            with the package. (default: ``"stanza:zh"``)
+        options: As in :class:`RowsSelection` and :class:`SelectionDataset`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ParserUnavailableError: If there is no parser; the message says what to give.
+        ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
+            value.
+    """
+
+    corpus = "Douban"
+    published = "https://github.com/MarkWuNLP/MultiTurnResponseSelection"
+    files = TEXT_FILES | {"train": ("train.txt", "train.sample")}
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/douban",
+        split: str = "train",
+        parser: str | Parser = "stanza:zh",
+        **options: Any,
+    ) -> None:
+        super().__init__(root, split, parser, **options)

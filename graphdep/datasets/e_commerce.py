@@ -1,0 +1,48 @@
+"""E-commerce: conversations of customers and staff of Taobao."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from graphdep.datasets.rows_selection import TEXT_FILES, ChineseSelection
+from graphdep.parsing import Parser
+
+
+class ECommerce(ChineseSelection):
+    r"""Response selection of `"Modeling Multi-turn Conversation with Deep Utterance Aggregation"
+    <https://aclanthology.org/C18-1317/>`_, in Chinese.
+
+    A line is ``label <TAB> utterances ... <TAB> response``. The words are given: white space separates them.
+    Train and val have one negative for each true response, test nine.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/ecommerce"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: A parser of Chinese: name for :func:`graphdep.parsing.resolve_parser`, or a parser. None comes
+            with the package. (default: ``"stanza:zh"``)
+        options: As in :class:`RowsSelection` and :class:`SelectionDataset`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ParserUnavailableError: If there is no parser; the message says what to give.
+        ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
+            value.
+    """
+
+    corpus = "E-commerce"
+    published = "https://github.com/cooelf/DeepUtteranceAggregation"
+    files = {  # noqa: RUF012
+        "train": (*TEXT_FILES["train"], "ECD_sample-train.txt"),
+        "val": (*TEXT_FILES["val"], "ECD_sample-valid.txt"),
+        "test": (*TEXT_FILES["test"], "ECD_sample-test.txt"),
+    }
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/ecommerce",
+        split: str = "train",
+        parser: str | Parser = "stanza:zh",
+        **options: Any,
+    ) -> None:
+        super().__init__(root, split, parser, **options)

@@ -1,0 +1,76 @@
+"""A file of pairs, built a few pools at a time."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from graphdep.datasets.selection_pool import Pool, key_of, parse_utterances
+from graphdep.datasets.selection_store import SelectionStore
+from graphdep.parsing import Parser
+
+# What is parsed and written in one go, and what a kill costs.
+POOLS = 512
+_SECONDS = 10.0  # between two lines of progress
+
+
+def build_store(
+    store: SelectionStore, read: Callable[[], Iterable[Pool]], parser: Parser, *, log: str | None = None
+) -> None:
+    """Reads, parses and writes pools until the file is whole, going on where an earlier call was stopped.
+
+    No more than a few pools are in memory. Utterances that the file has are not parsed again. Where several
+    processes build one file, each batch of pools is written by the one that is first, and the file is the
+    same as if one had built it.
+
+    Args:
+        store: The file.
+        read: Gives all pools, the same ones in the same order whenever it is called.
+        parser: The parser.
+        log: What to call it in lines of progress on stderr; :obj:`None` for none. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If the file has more pools than there are.
+    """
+    while not store.is_done():
+        store.create()
+        progress = _Progress(log)
+        position = 0
+        for pools in _batches(read()):
+            first, position = position, position + len(pools)
+            if store.totals()["pools"] < position:
+                _add(store, first, pools, parser)
+                progress.say(store)
+        store.finish(position)
+        found = store.totals()["pools"]
+        if found > position:
+            raise ValueError(f"{store.path} has {found} pools, but the raw files have {position}: delete it")
+
+
+def _batches(pools: Iterable[Pool]) -> Iterator[list[Pool]]:
+    rest = iter(pools)
+    while batch := list(islice(rest, POOLS)):
+        yield batch
+
+
+def _add(store: SelectionStore, first: int, pools: list[Pool], parser: Parser) -> None:
+    keys = {turn: key_of(turn) for pool in pools for turn in (*pool.context, *pool.candidates)}
+    known = store.known(keys.values())
+    new = {key: turn for turn, key in keys.items() if key not in known}
+    trees, failures = parse_utterances(parser, list(new.values()))
+    store.add(first, pools, keys, dict(zip(new, trees)), failures)
+
+
+class _Progress:
+    """A line on stderr from time to time."""
+
+    def __init__(self, name: str | None) -> None:
+        self.name, self.last = name, time.monotonic()
+
+    def say(self, store: SelectionStore) -> None:
+        if self.name is not None and time.monotonic() - self.last > _SECONDS:
+            self.last, totals = time.monotonic(), store.totals()
+            text = f"{self.name}: {totals['pairs']:,} pairs, {totals['utterances']:,} different utterances"
+            print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,45 @@
+"""One parsed utterance as a few bytes a word."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Little-endian on every machine; a column takes the first that its largest number fits in.
+_WIDTHS = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4"))
+
+
+def pack_tree(words: np.ndarray, head: np.ndarray, relations: np.ndarray) -> bytes:
+    """Three columns of whole numbers, each with 1, 2 or 4 bytes a number; no words are no bytes.
+
+    The first byte has the three widths, two bits each.
+
+    Args:
+        words: Number of each word in a lexicon.
+        head: ID of each word's governor, from 1; 0 for a root.
+        relations: Number of each word's relation.
+    """
+    if len(words) == 0:
+        return b""
+    widths = [_width(column) for column in (words, head, relations)]
+    code = sum(width << (2 * place) for place, width in enumerate(widths))
+    columns = zip((words, head, relations), widths)
+    return bytes([code]) + b"".join(column.astype(_WIDTHS[width]).tobytes() for column, width in columns)
+
+
+def unpack_tree(data: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What :func:`pack_tree` packed: ``words, head, relations``."""
+    if not data:
+        empty = np.zeros(0, dtype=np.uint8)
+        return empty, empty, empty
+    widths = [_WIDTHS[data[0] >> (2 * place) & 3] for place in range(3)]
+    size = (len(data) - 1) // sum(width.itemsize for width in widths)
+    columns, start = [], 1
+    for width in widths:
+        columns.append(np.frombuffer(data, width, size, start))
+        start += size * width.itemsize
+    return columns[0], columns[1], columns[2]
+
+
+def _width(column: np.ndarray) -> int:
+    largest = int(column.max())
+    return 0 if largest < 1 << 8 else 1 if largest < 1 << 16 else 2

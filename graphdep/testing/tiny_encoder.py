@@ -1,0 +1,37 @@
+"""A tiny BERT with random weights in a folder, for what loads pretrained encoders."""
+
+from __future__ import annotations
+
+import os
+import string
+from pathlib import Path
+
+import torch
+
+# Small letters, digits and signs, alone and inside of a word.
+_SIGNS = string.ascii_lowercase + string.digits + ".,?!'"
+
+
+def write_tiny_encoder(folder: str | os.PathLike[str]) -> str:
+    """Writes model and tokenizer as transformers has them; returns the folder.
+
+    Two layers of 8 channels, 48 positions, and a letter a piece. Needs transformers.
+    """
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_SIGNS, *(f"##{sign}" for sign in _SIGNS)]
+    (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=48,
+    )
+    torch.manual_seed(0)
+    BertModel(config).save_pretrained(folder)
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    return str(folder)

@@ -1,0 +1,123 @@
+"""From settings to the model of response selection."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+from torch_geometric.transforms import BaseTransform
+
+from graphdep import transforms as T
+from graphdep.alignment import Tokens, VocabTokens
+from graphdep.nn import conv as C
+from graphdep.nn import models as M
+from graphdep.tasks import LearningTask
+from graphdep.training.selection_config import SelectionConfig
+from graphdep.training.train_config import TrainConfig
+from graphdep.vocab import Vocab
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+_SEGMENTS = 2  # context and response
+
+
+def load_pretrained(config: TrainConfig) -> PretrainedEncoder:
+    """The pretrained encoder of the settings, with its weights."""
+    from graphdep.nn.pretrained import load_encoder
+
+    return load_encoder(config.encoder, base=config.base if isinstance(config, SelectionConfig) else None)
+
+
+def build_selection_model(
+    config: SelectionConfig,
+    num_words: int,
+    vectors: Tensor | None = None,
+    pretrained: PretrainedEncoder | None = None,
+) -> M.SelectionModel:
+    """Encoder, SIA where it is asked for, and the score.
+
+    Args:
+        config: The settings.
+        num_words: Size of the vocabulary of an encoder that is trained from scratch.
+        vectors: Its word vectors. (default: :obj:`None`)
+        pretrained: The encoder, where it is not. (default: :obj:`None`)
+    """
+    encoder = _scratch(config, num_words, vectors) if pretrained is None else pretrained
+    if pretrained is not None and config.freeze_layers:
+        pretrained.freeze(config.freeze_layers)
+    if config.sia_edges is not None:
+        encoder = M.SIA(
+            encoder,
+            layer=config.sia_layer,
+            edges=sia_edges(config),
+            num_layers=config.sia_layers,
+            mask=config.sia_mask,
+            block=config.sia_block,
+            dropout=config.dropout,
+        )
+    return M.SelectionModel(encoder, mlp_layers=config.mlp_layers, dropout=config.dropout)
+
+
+def sia_edges(config: SelectionConfig) -> BaseTransform:
+    """The edges of SIA's layers."""
+    assert config.sia_edges is not None
+    options = inspect.signature(T.PRESETS[config.sia_edges]).parameters.keys()
+    given = [name for name in ("max_sum", "direction", "special") if name in options]
+    own: dict[str, Any] = {name: getattr(config, name) for name in given}
+    if config.sia_mask == "multiplicative" and "materialize" in options:
+        own["materialize"] = True  # it looks at pairs one by one
+    return T.resolve(config.sia_edges, **own)
+
+
+def parameter_groups(model: M.SelectionModel, config: SelectionConfig) -> list[dict[str, Any]]:
+    """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
+    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them.
+    """
+    if config.from_scratch:
+        return [{"params": [parameter for parameter in model.parameters() if parameter.requires_grad]}]
+    groups = _backbone(model).parameter_groups(
+        config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay
+    )
+    known = {id(parameter) for group in groups for parameter in group["params"]}
+    return [*groups, {"params": list(_others(model, known))}]
+
+
+def _others(model: nn.Module, known: set[int]) -> Iterator[nn.Parameter]:
+    for parameter in model.parameters():
+        if parameter.requires_grad and id(parameter) not in known:
+            yield parameter
+
+
+def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) -> nn.Module:
+    size, heads = config.hidden_channels, config.heads
+    return M.GraphTransformer(
+        num_words,
+        lambda layer: C.AttentionConv(size, size // heads, heads, dropout=config.dropout),
+        hidden_channels=size,
+        num_layers=config.num_layers,
+        ff_channels=config.ff_channels,
+        dropout=config.dropout,
+        position_embedding=config.position_embedding,
+        norm_first=config.norm_first,
+        segments=_SEGMENTS,
+        max_positions=config.max_length,
+        vectors=vectors,
+    )
+
+
+def tokens_of(model: M.SelectionModel, vocab: Vocab) -> Tokens:
+    """What gives words their ids for a model: its pretrained encoder's tokenizer, or the vocabulary."""
+    return getattr(_backbone(model), "tokens", None) or VocabTokens(vocab)
+
+
+def backbone_of(task: LearningTask) -> Any:
+    """The encoder of a task's model, without what stands on it."""
+    return _backbone(task.model)
+
+
+def _backbone(model: nn.Module) -> Any:
+    encoder = model.encoder
+    return encoder.encoder if isinstance(encoder, M.SIA) else encoder

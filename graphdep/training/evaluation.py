@@ -1,0 +1,97 @@
+"""Scores of a trained model on a split: at the end of its training, and from its checkpoint."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, cast
+
+from graphdep.tasks import DialogueTask, LearningTask, PostTrainingTask, SelectionTask
+from graphdep.tasks.learning_task import Outputs, join_outputs
+from graphdep.training.build import apply_settings
+from graphdep.training.build_selection import backbone_of
+from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.dialogue_config import DialogueConfig
+from graphdep.training.loading import load_splits
+from graphdep.training.predictions import PREDICTIONS, write_predictions
+from graphdep.training.responses import score_responses
+from graphdep.training.scored import Scored, score_outputs
+from graphdep.training.splits import SPLITS, Splits
+from graphdep.training.train_config import TrainConfig
+from graphdep.training.trainer import make_trainer, quiet
+
+
+def evaluate(
+    checkpoint: str | os.PathLike[str],
+    split: str = "test",
+    *,
+    settings: dict[str, Any] | None = None,
+    splits: Splits | None = None,
+) -> dict[str, Any]:
+    """Scores a checkpoint on a split: the same numbers as at the end of its training.
+
+    Args:
+        checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"test"``)
+        settings: Settings that replace the checkpoint's, e.g. ``root``: those of places and data, of the
+            edges, and of decoding, but none that the weights depend on. (default: none)
+        splits: The data. (default: loaded as the settings say)
+
+    Places and parser are the checkpoint's unless they are given: raw files are read there, and processed ones
+    written.
+
+    Raises:
+        FileNotFoundError: If the checkpoint is missing.
+        ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
+            cannot be another one than in training.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"'split' must be one of {', '.join(SPLITS)} (got {split!r})")
+    task, state = load_task(checkpoint)
+    config = state.config.for_evaluation(settings or {})
+    apply_settings(task, config)
+    splits = splits or _splits_of(task, state, config, split)
+    scored = score_split(task, splits, split, config)
+    return {
+        "task": config.task,
+        "model": config.model,
+        "seed": config.seed,
+        "split": split,
+        "metrics": scored.metrics,
+        "floor": scored.floor,
+        "reference": scored.reference,
+        "signature": config.signatures(),
+        "parameters": count_parameters(task),
+        "checkpoint": str(checkpoint),
+    }
+
+
+def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
+    """A split, and what its floor is computed from, with the words that a model was trained on."""
+    if not isinstance(task, (SelectionTask, PostTrainingTask)):
+        return load_splits(config, tuple(dict.fromkeys(("train", split))), state.vocab)
+    return load_splits(config, (split,), state.vocab, backbone_of(task) if config.pretrained else None)
+
+
+def count_parameters(task: LearningTask) -> int:
+    """Numbers that are learnt."""
+    return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
+
+
+def _predict(task: LearningTask, splits: Splits, split: str, config: TrainConfig) -> Outputs:
+    """The outputs of a split, through the one way that training and evaluation share."""
+    with quiet():
+        return join_outputs(cast(list, make_trainer(config).predict(task, splits.loader(split, config))))
+
+
+def score_split(
+    task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
+) -> Scored:
+    """All that is said of a split; what is worth keeping goes to ``folder``."""
+    outputs = _predict(task, splits, split, config)
+    scored = score_outputs(task, splits, split, outputs)
+    if isinstance(task, DialogueTask) and isinstance(config, DialogueConfig):
+        scored = scored | score_responses(task, splits, split, config, folder)
+    if folder is not None and split == "test":
+        write_predictions(folder / PREDICTIONS, *task.compared(outputs))
+    return scored

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.data import Batch
+from torch_geometric.loader import DataLoader
+
+from graphdep import Sentence, Vocab
+from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
+from graphdep.data import NodeType
+from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
+from graphdep.parsing import Parser
+from graphdep.parsing.parsed import Parsed
+from graphdep.transforms import resolve
+from graphdep.vocab import RelationVocab
+
+# One word an utterance says where it is from: word "d.u" is utterance u of dialogue d.
+SIZES = (6, 2, 1, 4, 3, 5)
+DIALOGUES = [[f"d{d}u{u}" for u in range(size)] for d, size in enumerate(SIZES)]
+VOCAB = Vocab(word for dialogue in DIALOGUES for word in dialogue)
+MASK = len(VOCAB)
+MASKING = Masking(MASK, range(5, MASK))
+
+
+def dataset(dialogues=DIALOGUES, masking=MASKING, **options) -> PostTrainingDataset:
+    return PostTrainingDataset(dialogues, VocabTokens(VOCAB), masking, **options)
+
+
+def place(word_id: int) -> tuple[int, int]:
+    dialogue, utterance = VOCAB.words[word_id].removeprefix("d").split("u")
+    return int(dialogue), int(utterance)
+
+
+def places(data) -> tuple[list[tuple[int, int]], tuple[int, int]]:
+    """The utterances of a sample's context and its response, with masked words restored."""
+    ids = torch.where(data.mlm_target >= 0, data.mlm_target, data.input_ids)
+    *context, response = [place(i) for i in ids[data.node_type == NodeType.WORD].tolist()]
+    return context, response
+
+
+def windows(k: int) -> list[tuple[int, list[int], int]]:
+    """Dialogue, context and next utterance of every sample, one after the other."""
+    out = []
+    for d, size in enumerate(SIZES):
+        if size > k:
+            out += [(d, list(range(i, i + k)), i + k) for i in range(size - k)]
+        elif size > 1:
+            out.append((d, list(range(size - 1)), size - 1))
+    return out
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 9])
+def test_windows_and_labels(k):
+    samples = dataset(short_context=k)
+    expected = windows(k)
+    assert len(samples) == len(expected)
+    seen = Counter()
+    for epoch in range(40):
+        for number, (d, context, following) in enumerate(expected):
+            data = samples[epoch, number]
+            got, response = places(data)
+            assert got == [(d, u) for u in context]
+            label = data.y.item()
+            seen[label] += 1
+            if label == 0:
+                assert response[0] != d
+            elif label == 1:
+                assert response[0] == d
+                assert response[1] != following
+            else:
+                assert response == (d, following)
+    total = sum(seen.values())
+    assert seen[0] / total == pytest.approx(0.5, abs=0.12)
+    assert seen[1] / total == pytest.approx(0.25, abs=0.1)
+
+
+def test_responses_are_drawn_evenly():
+    samples = dataset(shares=(0.5, 0.5, 0.0), short_context=2)
+    others, same = Counter(), Counter()
+    for epoch in range(1500):
+        data = samples[epoch, 1]  # context 1, 2 of the first dialogue
+        response = places(data)[1]
+        (same if data.y.item() else others)[response] += 1
+    # Dialogues evenly, and so the utterance of a dialogue of one as often as all of another.
+    by_dialogue = Counter()
+    for (d, _), count in others.items():
+        by_dialogue[d] += count
+    assert set(by_dialogue) == {1, 2, 3, 4, 5}
+    assert all(abs(count / others.total() - 0.2) < 0.07 for count in by_dialogue.values())
+    assert set(same) == {(0, u) for u in (0, 1, 2, 4, 5)}
+    assert all(abs(count / same.total() - 0.2) < 0.07 for count in same.values())
+
+
+def test_the_layout_is_that_of_selection():
+    texts = [["d0u0 d0u1 d0u2", "d0u3", "d1u0 d1u1"], ["d3u0 d3u1", "d3u2"]]
+    samples = dataset(texts, Masking(MASK, [5], 1e-9), shares=(0.0, 0.0, 1.0), max_length=9)
+    tokens, relations = VocabTokens(VOCAB), RelationVocab()
+    for number, dialogue in enumerate(texts):
+        encoded = [EncodedUtterance.of(Sentence.chain(text.split()), tokens, relations) for text in dialogue]
+        expected = selection_data(encoded[:-1], encoded[-1], tokens, max_length=9)
+        data = samples[number]
+        assert data.y.tolist() == [2]
+        assert data.mlm_target.tolist() == [-100] * data.num_nodes
+        assert data.num_nodes == expected.num_nodes <= 9
+        for key in {*expected.keys()} - {"num_nodes"}:
+            assert torch.equal(data[key], expected[key]), key
+    assert samples[0].cut_words.tolist() == [[2, 0]]
+
+
+@given(
+    dialogues=st.lists(
+        st.lists(st.lists(st.sampled_from(VOCAB.words[5:]), max_size=4).map(" ".join), max_size=6), max_size=5
+    ),
+    seed=st.integers(0, 9),
+    epoch=st.integers(0, 9),
+    max_length=st.integers(4, 24),
+)
+def test_any_dialogues(dialogues, seed, epoch, max_length):
+    sizes = [sum(bool(u) for u in dialogue) for dialogue in dialogues]
+    options = {"seed": seed, "max_length": max_length}
+    if sum(size > 0 for size in sizes) < 2 or max(sizes) < 2:
+        with pytest.raises(ValueError, match="'dialogues' must"):
+            dataset(dialogues, **options)
+        return
+    samples = dataset(dialogues, **options)
+    batch = Batch.from_data_list([samples[epoch, number] for number in range(len(samples))])
+    assert batch.y.shape == (len(samples),)
+    assert set(batch.y.tolist()) <= {0, 1, 2}
+    asked = batch.mlm_target >= 0
+    assert not (asked & (batch.node_type != NodeType.WORD)).any()
+    assert (batch.ptr.diff() <= max_length).all()
+    described = samples.describe()
+    assert described["samples"] == len(samples)
+    assert described["utterances"] + described["blank_utterances"] == sum(map(len, dialogues))
+    assert described["dialogues"] + described["empty_dialogues"] == len(dialogues)
+
+
+def same(first, second) -> bool:
+    return all(torch.equal(first[key], second[key]) for key in ("input_ids", "mlm_target", "y"))
+
+
+def test_a_sample_depends_on_seed_epoch_and_number_alone():
+    samples, again = dataset(seed=5), dataset(seed=5)
+    number = range(len(samples))
+    list(again)  # whatever was drawn before
+    assert all(same(samples[2, i], again[2, i]) for i in number)
+    assert all(same(samples[0, i], samples[i]) for i in number)
+    assert not all(same(samples[1, i], samples[2, i]) for i in number)
+    assert not all(same(dataset(seed=6)[2, i], samples[2, i]) for i in number)
+    copy = pickle.loads(pickle.dumps(samples))
+    assert all(same(copy[3, i], samples[3, i]) for i in number)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_draws_the_same_with_and_without_workers(workers):
+    samples = dataset()
+    sampler = PostTrainingSampler(len(samples), seed=1)
+    loader = DataLoader(samples, batch_size=4, sampler=sampler, num_workers=workers)
+    for epoch in (0, 3):
+        sampler.set_epoch(epoch)
+        keys = list(sampler)
+        batches = list(loader)
+        expected = [samples[key] for key in keys]
+        assert torch.equal(
+            torch.cat([batch.y for batch in batches]), torch.cat([data.y for data in expected])
+        )
+        ids = torch.cat([batch.input_ids for batch in batches])
+        assert torch.equal(ids, torch.cat([data.input_ids for data in expected]))
+
+
+class Pairs(Parser):
+    """The second word is the root of all; counts what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(progress=False)
+        self.seen: list[str] = []
+
+    @property
+    def fingerprint(self) -> str:
+        return "pairs"
+
+    def parse_texts(self, texts):
+        self.seen += texts
+        return [Parsed([self.tree(text.split())]) for text in texts]
+
+    def parse_sentences(self, sentences):
+        return [Parsed([self.tree(words)]) for words in sentences]
+
+    def tree(self, words):
+        more = len(words) - 2
+        return Sentence(list(words), [2, 0, *[2] * more], ["dep", "root", *["obj"] * more])
+
+
+def test_trees_of_a_parser_or_given_ones():
+    texts = [["d0u0 d0u1 d0u2", "d0u3 d0u4"], ["d0u3 d0u4", "d3u0 d3u1 d3u2 d3u3"]]
+    parser = Pairs()
+    samples = dataset(texts, parser=parser)
+    assert sorted(parser.seen) == sorted({text for dialogue in texts for text in dialogue})
+    assert samples.describe()["parser_failures"] == 0
+    words = samples[0].word >= 0
+    assert samples[0].depth[words][:3].tolist() == [2, 1, 2]
+    trees = [[parser.parse([text])[0][0] for text in dialogue] for dialogue in texts]
+    given_trees = dataset(trees)
+    assert all(torch.equal(a.depth, b.depth) for a, b in zip(samples, given_trees))
+    chains = dataset(texts)
+    assert chains[0].depth[words][:3].tolist() == [1, 2, 3]
+    edges = resolve("sia")(samples[0])
+    assert edges.edge_index.size(1) > edges.num_nodes
+
+
+def test_a_transform_is_applied():
+    samples = dataset(transform=resolve("dra"))
+    assert "edge_index" in samples[0]
+
+
+def test_shape_of_a_single_sample():
+    data = dataset()[0]
+    assert data.y.dtype == torch.long
+    assert data.mlm_target.shape == data.input_ids.shape
+    assert str(dataset()) == f"PostTrainingDataset({len(windows(3))})"
+
+
+def test_what_is_left_out_is_counted():
+    samples = dataset([["d0u0", " ", "d0u1"], ["d1u0"], [], ["", "\t"], [f"d3u{u}" for u in range(4)]])
+    assert samples.describe() == {
+        "samples": 2,
+        "dialogues": 3,
+        "utterances": 7,
+        "short_dialogues": 1,
+        "one_utterance_dialogues": 1,
+        "blank_utterances": 3,
+        "empty_dialogues": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("dialogues", "options", "message"),
+    [
+        (DIALOGUES, {"short_context": 0}, r"'short_context' must be at least 1 \(got 0\)"),
+        (DIALOGUES, {"shares": (0.5, 0.5, 0.5)}, r"'shares' must be three probabilities that sum to 1"),
+        (DIALOGUES, {"shares": (1.5, -0.5, 0.0)}, r"'shares' must be three probabilities that sum to 1"),
+        (DIALOGUES[:1], {}, r"'dialogues' must be at least 2 with an utterance.* \(got 1\)"),
+        (
+            [["a"], ["b"]],
+            {},
+            r"'dialogues' must have one of at least two utterances \(got 2 of one utterance\)",
+        ),
+        ([], {"shares": (0.0, 0.5, 0.5)}, "'dialogues' must have one of at least two utterances"),
+    ],
+)
+def test_bad_input(dialogues, options, message):
+    with pytest.raises(ValueError, match=message):
+        dataset(dialogues, **options)
+
+
+@pytest.mark.parametrize("number", [-1, 10**6])
+def test_samples_out_of_range(number):
+    with pytest.raises(IndexError, match=f"sample {number} is out of range"):
+        dataset()[number]
+
+
+def test_one_dialogue_does_without_random_responses():
+    samples = dataset(DIALOGUES[:1], shares=(0.0, 0.5, 0.5))
+    assert {samples[epoch, 0].y.item() for epoch in range(20)} == {1, 2}
