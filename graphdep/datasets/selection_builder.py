@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from graphdep.datasets.selection_pool import Pool, key_of, parse_utterances
 from graphdep.datasets.selection_store import SelectionStore
 from graphdep.parsing import Parser
+from graphdep.vocab import SPECIALS, Vocab
 
 # What is parsed and written in one go, and what a kill costs.
 POOLS = 512
@@ -47,6 +49,15 @@ def build_store(
         found = store.totals()["pools"]
         if found > position:
             raise ValueError(f"{store.path} has {found} pools, but the raw files have {position}: delete it")
+
+
+def build_vocab(train: SelectionStore, min_freq: int, lower: bool) -> Vocab:
+    """As :meth:`graphdep.Vocab.build` of the words of all utterances, from their counts."""
+    counts: Counter[str] = Counter()
+    for word, count in zip(train.words(), train.counts("words").tolist()):
+        counts[word.lower() if lower else word] += count
+    kept = [word for word, count in counts.items() if count >= min_freq and word not in SPECIALS]
+    return Vocab(sorted(kept, key=lambda word: (-counts[word], word)), lower=lower)
 
 
 def _batches(pools: Iterable[Pool]) -> Iterator[list[Pool]]:

@@ -9,7 +9,7 @@ import os
 import sys
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ import graphdep
 from graphdep.alignment import EncodedUtterance, Tokens, VocabTokens, selection_data
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw_files import RawFiles
-from graphdep.datasets.selection_builder import build_store
+from graphdep.datasets.selection_builder import build_store, build_vocab
 from graphdep.datasets.selection_pool import Pool
 from graphdep.datasets.selection_store import FORMAT, Pair, SelectionStore
+from graphdep.datasets.tree_bytes import sentence_of
 from graphdep.datasets.word_pieces import WordPieces
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
-from graphdep.vocab import SPECIALS, UNK_ID, RelationVocab, Vocab
+from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -149,8 +150,9 @@ class SelectionDataset(RawFiles, OnDiskDataset):
     def vocab(self) -> Vocab:
         """The vocabulary that was given or built; where :obj:`tokens` are given, it is built on demand."""
         if self._vocab is None:
-            train = self._store if self.split == "train" else self._built("train", None)
-            self._vocab = _build_vocab(train, self.min_freq, self.lower)
+            train = self._store if self.split == "train" else self._store_of("train", None)
+            self._build(train, "train", None)
+            self._vocab = build_vocab(train, self.min_freq, self.lower)
         return self._vocab
 
     def len(self) -> int:
@@ -185,7 +187,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         turns = [*pair.context.tolist(), pair.response]
         trees = self._store.trees(turns)
         words = self._store.words_of({word for tree in trees.values() for word in tree[0].tolist()})
-        *context, response = [_sentence(trees[turn], words, self._labels) for turn in turns]
+        *context, response = [sentence_of(trees[turn], words, self._labels) for turn in turns]
         return context, response
 
     def context(self, number: int) -> list[list[str]]:
@@ -241,8 +243,8 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         ``cut_pairs`` have a word less, in their context or response; ``cut_context_words`` and
         ``cut_response_words`` are what is cut in all pairs together, ``cut_responses`` the cut responses.
         """
-        pieces = [int(self._pieces.counts[words].sum()) for words, _, _ in self._store.each_tree()]
-        sizes = np.array(pieces)
+        counts = self._pieces.counts
+        sizes = np.fromiter((counts[tree[0]].sum() for tree in self._store.each_tree()), np.int64)
         found: Counter[str] = Counter(cut_pairs=0, cut_context_words=0, cut_responses=0, cut_response_words=0)
         for some in _long_pairs(self._store, sizes, self.max_length):
             for data in self._load(some):
@@ -255,7 +257,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
 
     def process(self) -> None:
         """Builds the file, or what it lacks."""
-        self._built(self.split, self.limit)
+        self._build(self._store, self.split, self.limit)
 
     def _download(self) -> None:
         self.force_reload = self._force_reload  # OnDiskDataset has no such argument
@@ -294,23 +296,22 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         }
         return SelectionStore(Path(self.processed_dir, f"{split}-{digest(depends_on)}.sqlite"))
 
-    def _built(self, split: str, limit: int | None) -> SelectionStore:
-        """The file of a split, whole."""
-        store = self._store_of(split, limit)
+    def _build(self, store: SelectionStore, split: str, limit: int | None) -> None:
+        """Builds the file of a split, unless it is whole."""
         try:
-            done = store.is_done()
+            if store.is_done():
+                return
         except ValueError as error:
             logger.warning("%s: it is made again", error)
             store.path.unlink()
-            done = False
-        if not done:
-            self._check_some(sum(1 for _ in islice(self._pools(split, 1), 1)), Path(self.raw_dir), split)
-            name = f"{self.corpus} ({split})"
-            shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
-            if shown:
-                print(f"Processing {name} ...", file=sys.stderr)
-            build_store(store, lambda: self._pools(split, limit), self._parser, log=name if shown else None)
-        return store
+        if not self._raw_of(split):
+            raise FileNotFoundError(self._missing(split))
+        self._check_some(sum(1 for _ in islice(self._pools(split, 1), 1)), Path(self.raw_dir), split)
+        name = f"{self.corpus} ({split})"
+        shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
+        if shown:
+            print(f"Processing {name} ...", file=sys.stderr)
+        build_store(store, lambda: self._pools(split, limit), self._parser, log=name if shown else None)
 
     def _pools(self, split: str, limit: int | None) -> Iterator[Pool]:
         """The pools to build, with the last turns of their contexts."""
@@ -380,25 +381,6 @@ class SelectionDataset(RawFiles, OnDiskDataset):
     def __getstate__(self) -> dict[str, Any]:
         # Neither models nor what is in memory travel to the workers of a DataLoader.
         return {key: value for key, value in self.__dict__.items() if key != "_parser"} | {"_cache": {}}
-
-
-def _build_vocab(train: SelectionStore, min_freq: int, lower: bool) -> Vocab:
-    """As :meth:`graphdep.Vocab.build` of the words of all utterances, from their counts."""
-    counts: Counter[str] = Counter()
-    for word, count in zip(train.words(), train.counts("words").tolist()):
-        counts[word.lower() if lower else word] += count
-    kept = [word for word, count in counts.items() if count >= min_freq and word not in SPECIALS]
-    return Vocab(sorted(kept, key=lambda word: (-counts[word], word)), lower=lower)
-
-
-def _sentence(
-    tree: tuple[np.ndarray, np.ndarray, np.ndarray], words: Mapping[int, str], labels: Sequence[str]
-) -> Sentence | None:
-    numbers, head, relations = (column.tolist() for column in tree)
-    if not numbers:
-        return None
-    form, deprel = [words[number] for number in numbers], [labels[number] for number in relations]
-    return Sentence(form, head, deprel, multiroot=head.count(0) > 1)
 
 
 def _long_pairs(store: SelectionStore, sizes: np.ndarray, max_length: int) -> Iterator[list[int]]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
+
+from graphdep.sentence import Sentence
 
 # Little-endian on every machine; a column takes the first that its largest number fits in.
 _WIDTHS = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4"))
@@ -38,6 +42,25 @@ def unpack_tree(data: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         columns.append(np.frombuffer(data, width, size, start))
         start += size * width.itemsize
     return columns[0], columns[1], columns[2]
+
+
+def sentence_of(
+    tree: tuple[np.ndarray, np.ndarray, np.ndarray],
+    words: Mapping[int, str] | Sequence[str],
+    relations: Sequence[str],
+) -> Sentence | None:
+    """The sentence of an unpacked tree; :obj:`None` where there are no words.
+
+    Args:
+        tree: What :func:`unpack_tree` gives.
+        words: Words by their numbers.
+        relations: Relations by their numbers.
+    """
+    numbers, head, labels = (column.tolist() for column in tree)
+    if not numbers:
+        return None
+    form, deprel = [words[number] for number in numbers], [relations[number] for number in labels]
+    return Sentence(form, head, deprel, multiroot=head.count(0) > 1)
 
 
 def _width(column: np.ndarray) -> int:

