@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from graphdep import to_data
-from graphdep.datasets.joining import join_sentences
+from graphdep.parsing.joining import join_sentences
 from graphdep.io import atomic_path
 from graphdep.nn.conv import AttentionConv
 from graphdep.parsing import resolve_parser

@@ -19,7 +19,7 @@ from torch_geometric.data import Data
 
 from graphdep import NodeType, RelationVocab
 from graphdep.alignment import EncodedUtterance, selection_data
-from graphdep.datasets.joining import parse_joined
+from graphdep.parsing.joining import parse_joined
 from graphdep.io import atomic_path
 from graphdep.nn.models import SIA
 from graphdep.parsing import resolve_parser

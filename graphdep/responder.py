@@ -17,11 +17,11 @@ from torch_geometric.data import Batch, Data
 from graphdep._asking import batches_by_size, check_batch_size, check_list, check_texts
 from graphdep.alignment import utterance_data
 from graphdep.data import join_utterances
-from graphdep.datasets.joining import parse_joined
 from graphdep.decoding import DecodeConfig, Hypothesis
 from graphdep.detokenize import detokenize
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing.joining import parse_joined
 from graphdep.sentence_encoder import parser_to_use
 from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.dialogue_config import DialogueConfig

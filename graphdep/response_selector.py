@@ -16,9 +16,9 @@ from torch_geometric.data import Batch, Data
 
 from graphdep._asking import batches_by_size, check_batch_size, check_list, check_texts
 from graphdep.alignment import EncodedUtterance, selection_data
-from graphdep.datasets.joining import parse_joined
 from graphdep.nn.models import SelectionModel
 from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing.joining import parse_joined
 from graphdep.sentence_encoder import parser_to_use
 from graphdep.training.build_selection import tokens_of
 from graphdep.training.checkpoint import load_task
@@ -125,7 +125,7 @@ class ResponseSelector:
 
     def _rank(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
         texts = list(dict.fromkeys(text for pool in pools for text in self._texts(pool)))
-        trees, self.parser_failures = parse_joined(self.parser, texts)
+        trees, self.parser_failures = parse_joined(self.parser, texts, roots="all")
         utterances = {
             text: EncodedUtterance.of(tree, self.tokens, self.relations) for text, tree in zip(texts, trees)
         }

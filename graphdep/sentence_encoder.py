@@ -20,9 +20,9 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep._asking import shown
 from graphdep.data import to_data
-from graphdep.datasets.joining import join_sentences
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing.joining import join_sentences
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 

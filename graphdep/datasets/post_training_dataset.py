@@ -14,9 +14,9 @@ from torch_geometric.data import Data
 from graphdep.alignment import EncodedUtterance, Tokens, selection_data
 from graphdep.data import NodeType
 from graphdep.datasets.draw import Draw
-from graphdep.datasets.joining import parse_joined
 from graphdep.datasets.masking import Masking
 from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab
 

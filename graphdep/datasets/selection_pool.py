@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphdep.datasets.joining import join_sentences, parse_joined
 from graphdep.parsing import Parser
 from graphdep.parsing.items import Item
+from graphdep.parsing.joining import join_sentences, parse_joined
 from graphdep.sentence import Sentence
 
 # The parts of an utterance: raw texts that a parser splits into words, or words that are given. Each is
@@ -50,18 +50,23 @@ def key_of(utterance: Utterance) -> bytes:
 
 
 def parse_utterances(parser: Parser, utterances: Sequence[Utterance]) -> tuple[list[Sentence | None], int]:
-    """One tree an utterance (:func:`join_sentences`), :obj:`None` for one without words.
+    """The words of an utterance with their trees, :obj:`None` for one without words.
+
+    Where an utterance has several sentences, each keeps its root, as in the parse of a whole text: depths, of
+    which Eq. 4 of "Syntax-Informed Attention" is made, are those in the sentence.
 
     Returns:
         The trees, and how many parts have a chain instead of a parse.
     """
     parts = [part for utterance in utterances for part in utterance]
-    texts, failures = parse_joined(parser, [part for part in parts if isinstance(part, str)])
+    texts, failures = parse_joined(parser, [part for part in parts if isinstance(part, str)], roots="all")
     before = parser.failures
     words = parser.parse_words([part for part in parts if not isinstance(part, str)])
     trees = {True: iter(texts), False: iter(words)}
     joined = [
-        join_sentences([next(trees[isinstance(part, str)]) for part in utterance]) if utterance else None
+        join_sentences([next(trees[isinstance(part, str)]) for part in utterance], roots="all")
+        if utterance
+        else None
         for utterance in utterances
     ]
     return joined, failures + parser.failures - before

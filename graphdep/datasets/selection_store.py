@@ -21,7 +21,7 @@ from graphdep.sentence import Sentence
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
-FORMAT = 1
+FORMAT = 2
 _APPLICATION_ID = 0x67647365  # "gdse": tells our files from other people's databases
 _TABLES = """
 CREATE TABLE notes (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;

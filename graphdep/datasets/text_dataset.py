@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.joining import parse_joined
 from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
 
 

@@ -46,7 +46,7 @@ class Ubuntu(RowsSelection):
 
     One turn of a person is one utterance, that is one tree: a column in ``"v1"``, what ``__eot__`` ends in
     ``"v2"``. Where ``__eou__`` marks several messages in it, or in a response, they are parsed one by one and
-    joined as sentences of one text are (:func:`~graphdep.datasets.joining.join_sentences`).
+    joined as sentences of one text are (:func:`~graphdep.parsing.joining.join_sentences`).
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written pools in the layout ``"v1"``.

@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.datasets import DailyDialog
-from graphdep.datasets.joining import join_sentences
+from graphdep.parsing.joining import join_sentences
 from graphdep.parsing.parsed import Parsed
 from graphdep.piece_vocab import PieceVocab
 from graphdep.testing.law import assert_same_data

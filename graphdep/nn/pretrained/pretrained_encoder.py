@@ -14,7 +14,6 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.alignment import EncodedUtterance, SubwordTokens, text_data
-from graphdep.datasets.joining import parse_joined
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention.edge_attention import BACKENDS
 from graphdep.nn.models.graph_transformer import check_within_examples
@@ -22,6 +21,7 @@ from graphdep.nn.pretrained.anatomy import blocks, examine, run_model
 from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, quiet_transformers
 from graphdep.nn.pretrained.vocabulary import fit_vocabulary
 from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing.joining import parse_joined
 from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.datasets.joining import join_sentences, parse_joined
 from graphdep.io import format_conllu, parse_conllu
+from graphdep.parsing.joining import join_sentences, parse_joined
 from graphdep.parsing.parsed import Parsed
 
 FIRST = """# text = It ran.
@@ -36,6 +36,18 @@ def test_join_sentences_moves_every_column():
     assert joined.misc == ["_", "SpaceAfter=No", "_", "_", "_", "_"]
     assert joined.text == "It ran. Don't and I do"
     assert parse_conllu(format_conllu(joined)) == [joined]
+
+
+def test_join_sentences_can_keep_every_root():
+    joined = join_sentences([parse_conllu(FIRST)[0], parse_conllu(SECOND)[0]], roots="all")
+    assert joined.head == [2, 0, 2, 0, 4, 4]
+    assert joined.deprel == ["nsubj", "root", "punct", "root", "advmod", "dep"]
+    assert joined.deps[3] == [("0", "root")]
+    assert joined.empty[0][8] == "0:root|4:conj"
+    assert joined.depth == [2, 1, 2, 1, 2, 2]
+    assert join_sentences([joined, joined], roots="all").depth == joined.depth * 2
+    with pytest.raises(ValueError, match="'roots' must be 'first' or 'all'"):
+        join_sentences([joined, joined], roots="none")
 
 
 def test_join_sentences_fills_columns_that_one_lacks():

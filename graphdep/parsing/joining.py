@@ -5,26 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from graphdep.parsing import Parser
+from graphdep.parsing.parser import Parser
 from graphdep.sentence import Row, Sentence
 
 Deps = list[tuple[str, str]]
 
 
-def join_sentences(sentences: Sequence[Sentence]) -> Sentence:
-    """One tree over the words of several: every later root depends on the first root as ``parataxis``.
+def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Sentence:
+    """One tree over the words of several: every later root depends on the first root as ``parataxis``, or
+    with ``roots="all"`` stays a root, so that every word keeps its depth.
 
     It keeps a text one unit where the corpus says that it is one and the parser saw several sentences.
     A single sentence is returned as it is.
 
     Raises:
-        ValueError: If there is no sentence.
+        ValueError: If there is no sentence, or :obj:`roots` is unknown.
     """
     if not sentences:
         raise ValueError("'sentences' is empty: there is nothing to join")
     if len(sentences) == 1:
         return sentences[0]
-    joined = _Joined(sentences[0].head.index(0) + 1)
+    if roots not in ("first", "all"):
+        raise ValueError(f"'roots' must be 'first' or 'all' (got {roots!r})")
+    joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0)
     for sentence in sentences:
         joined.add(sentence)
     return Sentence(
@@ -40,10 +43,11 @@ def join_sentences(sentences: Sequence[Sentence]) -> Sentence:
         xpos=_column(sentences, "xpos"),
         feats=_column(sentences, "feats"),
         misc=_column(sentences, "misc"),
+        multiroot=joined.head.count(0) > 1,
     )
 
 
-def parse_joined(parser: Parser, texts: Sequence[str]) -> tuple[list[Sentence], int]:
+def parse_joined(parser: Parser, texts: Sequence[str], *, roots: str = "first") -> tuple[list[Sentence], int]:
     """One tree a text, also where the parser sees several sentences (:func:`join_sentences`).
 
     A text that the parser finds no word in has a chain for a tree, cut at white space.
@@ -51,6 +55,7 @@ def parse_joined(parser: Parser, texts: Sequence[str]) -> tuple[list[Sentence], 
     Args:
         parser: The parser.
         texts: The texts, none of them blank.
+        roots: As in :func:`join_sentences`. (default: ``"first"``)
 
     Returns:
         The trees, and how many are chains instead of parses.
@@ -58,13 +63,14 @@ def parse_joined(parser: Parser, texts: Sequence[str]) -> tuple[list[Sentence], 
     before = parser.failures
     parses = parser.parse(texts)
     trees = [
-        join_sentences(parse) if parse else Sentence.chain(text.split()) for text, parse in zip(texts, parses)
+        join_sentences(parse, roots=roots) if parse else Sentence.chain(text.split())
+        for text, parse in zip(texts, parses)
     ]
     return trees, parser.failures - before + sum(not parse for parse in parses)
 
 
 class _Joined:
-    """The words so far; ``root`` is the ID of the first root."""
+    """The words so far; ``root`` is the ID of the only root, or 0 where all stay roots."""
 
     def __init__(self, root: int) -> None:
         self.root = root
@@ -79,7 +85,7 @@ class _Joined:
         start = len(self.form)
         self.form += sentence.form
         for head, deprel in zip(sentence.head, sentence.deprel):
-            attached = head == 0 and len(self.head) + 1 != self.root
+            attached = head == 0 and self.root > 0 and len(self.head) + 1 != self.root
             self.head.append(self.root if attached else head + start * (head > 0))
             self.deprel.append("parataxis" if attached else deprel)
         basic = [[(str(head), deprel)] for head, deprel in zip(sentence.head, sentence.deprel)]
@@ -91,7 +97,9 @@ class _Joined:
         if start == 0:
             return deps
         return [
-            (str(self.root), "parataxis") if head == "0" else (_shift(head, start), label)
+            (str(self.root), "parataxis" if self.root else label)
+            if head == "0"
+            else (_shift(head, start), label)
             for head, label in deps
         ]
 
