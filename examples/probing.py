@@ -25,11 +25,11 @@ from sklearn.preprocessing import StandardScaler
 from torch_geometric import seed_everything
 
 from graphdep import Sentence, SentenceEncoder
-from graphdep.parsing.joining import join_sentences
 from graphdep.datasets.sick import FILES, read_sick
 from graphdep.io import read_conllu
 from graphdep.metrics import ACCURACY
 from graphdep.parsing import resolve_parser
+from graphdep.parsing.joining import join_sentences
 from graphdep.training import load_task
 
 MINI = osp.join(osp.dirname(osp.realpath(__file__)), "..", "datasets", "mini")

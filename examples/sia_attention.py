@@ -19,10 +19,10 @@ from torch_geometric.data import Data
 
 from graphdep import NodeType, RelationVocab
 from graphdep.alignment import EncodedUtterance, selection_data
-from graphdep.parsing.joining import parse_joined
 from graphdep.io import atomic_path
 from graphdep.nn.models import SIA
 from graphdep.parsing import resolve_parser
+from graphdep.parsing.joining import parse_joined
 from graphdep.training import load_task
 from graphdep.training.build_selection import tokens_of
 from graphdep.transforms import resolve

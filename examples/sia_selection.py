@@ -27,12 +27,12 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--corpus", default="ubuntu", choices=CORPORA)
 parser.add_argument("--raw-from", help="folder with the raw files of the corpus")
 parser.add_argument("--root", default=osp.join(osp.dirname(osp.realpath(__file__)), "..", "datasets", "mini"))
-parser.add_argument("--parser", default="bundled")
+parser.add_argument("--parser", help="default: the corpus' own, bundled or stanza:zh")
 parser.add_argument("--encoder", help="name or folder of a pretrained encoder; default: one from scratch")
 parser.add_argument("--edges", default="sia", help="sia, sia-intra, sia-inter, transformer or none (Table 2)")
-parser.add_argument("--max-sum", type=int, default=4, help="m of Eq. 4")
-parser.add_argument("--limit", type=int, help="train on the first pairs only")
-parser.add_argument("--limit-eval", type=int, help="validate and test on the first pairs only")
+parser.add_argument("--max-sum", type=int, help="m of Eq. 4, of sia and sia-inter; default: 4")
+parser.add_argument("--limit", type=int, help="train on so many pairs, spread over the split")
+parser.add_argument("--limit-eval", type=int, help="validate and test on so many pairs each")
 parser.add_argument("--hidden-channels", type=int, default=64, help="of the encoder from scratch")
 parser.add_argument("--heads", type=int, default=4, help="of the encoder from scratch")
 parser.add_argument("--epochs", type=int, default=3)
@@ -44,7 +44,7 @@ args = parser.parse_args()
 seed_everything(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 Corpus = getattr(datasets, CORPORA[args.corpus])
-options = {"parser": args.parser, "raw_from": args.raw_from}
+options = {"raw_from": args.raw_from, **({"parser": args.parser} if args.parser else {})}
 
 if args.encoder:
     from graphdep.nn.pretrained import load_encoder
@@ -99,12 +99,12 @@ def test(loader: DataLoader) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def show(metrics: dict[str, float]) -> str:
-    return ", ".join(f"{name} {metrics[name]:.3f}" for name in ("R10@1", "R10@2", "R10@5", "MAP", "MRR"))
+    return ", ".join(f"{name} {value:.3f}" for name, value in metrics.items())
 
 
-best = ({"R10@1": -1.0}, {}, {})
+best = ({"P@1": -1.0}, {}, {})  # R_n@1, whose n may be another one in val
 for epoch in range(1, args.epochs + 1):
     loss, (val, _), (found, floor) = train(), test(val_loader), test(test_loader)
-    best = max(best, (val, found, floor), key=lambda result: result[0]["R10@1"])
+    best = max(best, (val, found, floor), key=lambda result: result[0]["P@1"])
     print(f"Epoch: {epoch:02d}, Loss: {loss:.4f}, Val: {show(val)}", flush=True)
 print(f"{args.edges}, seed {args.seed}, test at best validation: {show(best[1])}; no skill: {show(best[2])}")

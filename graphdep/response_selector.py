@@ -99,6 +99,10 @@ class ResponseSelector:
         self.parser_failures = 0
         self.cut_words = {"context": 0, "candidates": 0}
 
+    def __repr__(self) -> str:
+        about = f"task={self.config.task!r}, model={self.config.model!r}"
+        return f"{type(self).__name__}({self.checkpoint!r}, {about})"
+
     def rank(self, context: Sequence[str], candidates: Sequence[str]) -> Ranking:
         """Ranks the candidates for the response to one context, a list of turns.
 
@@ -171,6 +175,10 @@ class ResponseSelector:
         for numbers in batches_by_size(examples, self.batch_size):
             batch = Batch.from_data_list([examples[number] for number in numbers])
             scores[numbers] = self.model(self.edges(batch.to(self.device))).float().cpu()
+        if not scores.isfinite().all():
+            raise ValueError(
+                f"{self.checkpoint}: gives scores that are not finite: it has diverged in training"
+            )
         return scores
 
     def _track(self, starts: range) -> Iterator[int]:

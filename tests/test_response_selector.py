@@ -172,6 +172,16 @@ def test_bad_pools_are_named(checkpoint):
     assert selector.rank_pools([]) == []
 
 
+def test_scores_that_are_not_finite_are_no_ranking(tmp_path):
+    def blow_up(model):
+        for parameter in model.parameters():
+            parameter.fill_(3e38)
+
+    selector = ResponseSelector(save(tmp_path, change=blow_up), parser=Stub())
+    with pytest.raises(ValueError, match="scores that are not finite"):
+        selector.rank(CONTEXT, CANDIDATES)
+
+
 def test_checkpoints_that_cannot_rank_are_refused(tmp_path):
     def spoil(model):
         next(model.parameters()).fill_(float("nan"))

@@ -28,7 +28,7 @@ def read_rows(source: str, keys: Sequence[str]) -> list[dict[str, Any]]:
 
 def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
     """Writes JSON lines to a file, whole or not at all, or to stdout."""
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     if output is None:
         sys.stdout.write(text)
         return
@@ -39,6 +39,8 @@ def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(line: str, place: str, keys: Sequence[str]) -> dict[str, Any]:
+    if not line.strip():
+        raise ValueError(f"{place}: a blank line, where an object must be")
     try:
         row = json.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
         # As it will be written: a number like 1e999 has become infinite, and text may have half a character.
@@ -55,9 +57,11 @@ def _row(line: str, place: str, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_texts(texts: Any, key: str, place: str) -> None:
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list) or not texts:
         raise ValueError(f"{place}: {key!r} must be a list of at least one string (got {repr(texts)[:80]})")
     for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"{place}: '{key}[{number}]' must be a string (got {repr(text)[:80]})")
         if not text.strip():
             raise ValueError(f"{place}: '{key}[{number}]' is blank: a {_WHAT[key]} has at least one word")
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, print_scores, say_loading
+
+if TYPE_CHECKING:
+    from graphdep.training import TrainConfig
 
 
 def train(
@@ -61,8 +66,20 @@ def train(
 
     splits = load_splits(config)
     folder = output or run_folder(config, splits, "runs")
+    if resume and not (folder / "last.ckpt").exists():
+        _say_unfinished(config, folder)
     result = run(config, folder, splits=splits, resume=resume)
     if json:
         print_json(result)
     else:
         print_scores(result)
+
+
+def _say_unfinished(config: TrainConfig, folder: Path) -> None:
+    """Says on stderr that nothing can be resumed, and names unfinished runs of other settings."""
+    from graphdep.training.run import RESULT
+
+    runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
+    unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]
+    others = f"; with other settings or data: {', '.join(unfinished)}" if unfinished else ""
+    print(f"--resume: no unfinished run with these settings, a new one starts{others}", file=sys.stderr)

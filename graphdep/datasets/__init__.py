@@ -9,6 +9,7 @@ from graphdep.datasets.masking import Masking
 from graphdep.datasets.mrpc import MRPC
 from graphdep.datasets.positive_dialogues import positive_dialogues
 from graphdep.datasets.post_training_dataset import PostTrainingDataset
+from graphdep.datasets.post_training_key import PostTrainingKey
 from graphdep.datasets.post_training_sampler import PostTrainingSampler
 from graphdep.datasets.sick import SICK
 from graphdep.datasets.sst import SST
@@ -25,6 +26,7 @@ __all__ = [
     "MRPC",
     "Masking",
     "PostTrainingDataset",
+    "PostTrainingKey",
     "PostTrainingSampler",
     "SICK",
     "SST",

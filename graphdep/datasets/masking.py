@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -34,7 +34,7 @@ class Masking:
     """
 
     mask_id: int
-    replacements: Sequence[int]
+    replacements: Sequence[int] = field(repr=False)
     share: float = 0.15
 
     def __post_init__(self) -> None:
@@ -42,6 +42,7 @@ class Masking:
             raise ValueError(f"'share' must be in 0 < share <= 1 (got {self.share})")
         if not self.replacements:
             raise ValueError("'replacements' is empty: a random piece is one of them")
+        object.__setattr__(self, "replacements", tuple(self.replacements))  # so that it has a hash
 
     @classmethod
     def of_tokenizer(cls, tokenizer: Any, share: float = 0.15) -> Masking:

@@ -2,76 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable
+from itertools import pairwise, takewhile, zip_longest
 
 import numpy as np
 
 from graphdep.datasets.selection_dataset import SelectionDataset
+from graphdep.datasets.tree_bytes import sentence_of
 from graphdep.sentence import Sentence
 
+Turns = tuple[int, ...]
 
-def positive_dialogues(dataset: SelectionDataset, *, trees: bool = False) -> list[list[str | Sentence]]:
+
+def positive_dialogues(
+    dataset: SelectionDataset, *, short_context: int = 3, trees: bool = False
+) -> list[list[str | Sentence]]:
     """Contexts with their right responses as dialogues, for :class:`~graphdep.datasets.PostTrainingDataset`.
 
     Where a context and its response are the beginning of another one, as where each turn has a pool, only the
-    longer dialogue is taken: else first utterances would count many times.
+    longer dialogue is taken. Where two dialogues begin alike, as where several messages answer one, the
+    second has only the last :obj:`short_context` utterances of what they share. So each response follows its
+    short context once, and first utterances do not count many times.
 
     Args:
         dataset: A split, or a slice of it, with whole contexts (``max_turns=None``).
+        short_context: That of the :class:`~graphdep.datasets.PostTrainingDataset`. (default: :obj:`3`)
         trees: Give trees, for edges that need them. Texts, which are the words with a space between, take
             less memory. (default: :obj:`False`)
 
     Returns:
-        The dialogues, in no particular order but always the same. Equal utterances are one object. An
-        utterance without words is ``""``.
+        The dialogues, in no particular order but always the same. Equal utterances are one object. Utterances
+        without words are left out; the dataset counts them.
 
     Raises:
-        ValueError: If the dataset has no right response.
+        ValueError: If :obj:`short_context` is below 1, or the dataset has no right response.
     """
+    if short_context < 1:
+        raise ValueError(f"'short_context' must be at least 1 (got {short_context})")
     store, own = dataset._store, {*dataset.indices()}
-    dialogues = _longest(
+    dialogues = {
         (*pair.context.tolist(), pair.response)
         for number, pair in store.each_pair()
         if pair.label and number in own
-    )
+    }
     if not dialogues:
         raise ValueError(f"'dataset' has no right response (got {len(dataset)} pairs)")
     used = {turn for dialogue in dialogues for turn in dialogue}
     words, relations = list(store.words()), store.relations()
-    found = {
-        number: _tree(tree, words, relations) if trees else _text(tree[0], words)
-        for number, tree in enumerate(store.each_tree())
-        if number in used
-    }
-    return [[found[turn] for turn in dialogue] for dialogue in dialogues]
+
+    def read(tree: tuple[np.ndarray, np.ndarray, np.ndarray]) -> str | Sentence | None:
+        if trees:
+            return sentence_of(tree, words, relations)
+        return " ".join(words[number] for number in tree[0].tolist()) or None
+
+    every = ((number, read(tree)) for number, tree in enumerate(store.each_tree()) if number in used)
+    found = {number: turn for number, turn in every if turn is not None}
+    with_words = {tuple(turn for turn in dialogue if turn in found) for dialogue in dialogues}
+    return [[found[turn] for turn in dialogue] for dialogue in _distinct(with_words, short_context)]
 
 
-def _longest(dialogues: Iterator[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Those that no other one begins with."""
-    # In this order a dialogue stands right before those that it is the beginning of.
-    ordered = sorted(set(dialogues))
-    pairs = zip_longest(ordered, ordered[1:], fillvalue=())
-    return [one for one, following in pairs if not _begins(one, following)]
+def _distinct(dialogues: Iterable[Turns], short_context: int) -> list[Turns]:
+    """Dialogues in which no window of ``short_context`` utterances and the next one is there twice."""
+    # In this order a dialogue stands right before those that it is the beginning of, and shares with none
+    # before it more than with the one right before it.
+    ordered = sorted(dialogues)
+    longest = [
+        one for one, other in zip_longest(ordered, ordered[1:], fillvalue=()) if not _begins(one, other)
+    ]
+    pairs = pairwise([(), *longest])
+    return [other[max(0, _shared(one, other) - short_context) :] for one, other in pairs]
 
 
-def _begins(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+def _begins(one: Turns, other: Turns) -> bool:
     return other[: len(one)] == one
 
 
-def _text(numbers: np.ndarray, words: Sequence[str]) -> str:
-    return " ".join(words[number] for number in numbers.tolist())
-
-
-def _tree(
-    tree: tuple[np.ndarray, np.ndarray, np.ndarray], words: Sequence[str], relations: Sequence[str]
-) -> str | Sentence:
-    forms, head, labels = (column.tolist() for column in tree)
-    if not forms:
-        return ""
-    return Sentence(
-        [words[number] for number in forms],
-        head,
-        [relations[number] for number in labels],
-        multiroot=head.count(0) > 1,
-    )
+def _shared(one: Turns, other: Turns) -> int:
+    """How many first utterances two dialogues share."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import Dataset
-from torch_geometric.data import Data
+from torch_geometric.data import Data, Dataset
 
 from graphdep.alignment import EncodedUtterance, Tokens, selection_data
 from graphdep.data import NodeType
 from graphdep.datasets.draw import Draw
 from graphdep.datasets.masking import Masking
+from graphdep.datasets.post_training_key import PostTrainingKey
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
@@ -26,7 +26,7 @@ RANDOM, SAME_DIALOGUE, NEXT = range(3)
 """Relevance of a response: any utterance, one of the same dialogue, the one that follows the context."""
 
 
-class PostTrainingDataset(Dataset[Data]):
+class PostTrainingDataset(Dataset):
     r"""Samples of `"Fine-grained Post-training for Improving Retrieval-based Dialogue Systems"
     <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP).
 
@@ -38,9 +38,10 @@ class PostTrainingDataset(Dataset[Data]):
     - with the label 2 the next one.
 
     Which it is, and which words are masked, is drawn anew in each epoch, from the seed, the epoch and the
-    number of the sample alone: ``dataset[epoch, number]``. ``dataset[number]`` is that of epoch 0, and so
-    what is validated on is always the same. :class:`~graphdep.datasets.PostTrainingSampler` gives the keys of
-    an epoch.
+    number of the sample alone: ``dataset[PostTrainingKey(epoch, number)]``. ``dataset[number]`` is that of
+    epoch 0, and so what is validated on is always the same. Slices and shuffled copies are those of PyG's
+    datasets, and a sample in them is the same as before. :class:`~graphdep.datasets.PostTrainingSampler`
+    gives the keys of an epoch.
 
     A sample has the layout of :func:`graphdep.alignment.selection_data`, in which the model is used later on.
     The public code differs from it in what it does not use later: there the last utterance of a context has
@@ -92,7 +93,8 @@ class PostTrainingDataset(Dataset[Data]):
             raise ValueError(f"'short_context' must be at least 1 (got {short_context})")
         if len(shares) != 3 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
             raise ValueError(f"'shares' must be three probabilities that sum to 1 (got {shares})")
-        self.tokens, self.masking, self.transform = tokens, masking, transform
+        super().__init__(transform=transform)
+        self.tokens, self.masking = tokens, masking
         self.relations = relations if relations is not None else RelationVocab()
         self.short_context, self.max_length = short_context, max_length
         self.shares, self.seed = shares, seed
@@ -106,23 +108,29 @@ class PostTrainingDataset(Dataset[Data]):
             )
         sizes = np.array([len(dialogue) for dialogue in self.dialogues], dtype=np.int64)
         self._ends = np.where(sizes < 2, 0, (sizes - short_context).clip(min=1)).cumsum()
-        if not len(self):
+        if not self.len():
             raise ValueError(
                 "'dialogues' must have one of at least two utterances "
                 f"(got {len(self.dialogues)} of one utterance)"
             )
 
-    def __len__(self) -> int:
+    def len(self) -> int:
         return int(self._ends[-1]) if self._ends.size else 0
 
-    def __iter__(self) -> Iterator[Data]:
-        return (self[number] for number in range(len(self)))
+    def get(self, idx: int) -> Data:
+        """The sample of that number in epoch 0, of all samples and before :obj:`transform`."""
+        return self._sample(0, int(idx))
 
-    def __getitem__(self, key: int | tuple[int, int]) -> Data:
-        """The sample of a number in epoch 0, or of ``epoch, number``."""
-        epoch, number = key if isinstance(key, tuple) else (0, key)
-        if not 0 <= number < len(self):
-            raise IndexError(f"sample {number} is out of range 0..{len(self) - 1}")
+    def __getitem__(self, idx: Any) -> Any:
+        """A sample of a :class:`PostTrainingKey`; by a number one of epoch 0; else a part, as in PyG."""
+        if not isinstance(idx, PostTrainingKey):
+            return super().__getitem__(idx)
+        data = self._sample(idx.epoch, int(self.indices()[idx.number]))
+        return data if self.transform is None else self.transform(data)
+
+    def _sample(self, epoch: int, number: int) -> Data:
+        if not 0 <= number < self.len():
+            raise IndexError(f"there is no sample {number}: they are 0 to {self.len() - 1}")
         source = random.Random(f"{self.seed} {epoch} {number}")
         context, response, label = self._draw(number, Draw(source))
         data = selection_data(
@@ -134,16 +142,16 @@ class PostTrainingDataset(Dataset[Data]):
         words = data.node_type == NodeType.WORD
         data.input_ids, data.mlm_target = self.masking(data.input_ids, words, source)
         data.y = torch.tensor([label])
-        return data if self.transform is None else self.transform(data)
+        return data
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)})"
 
     def describe(self) -> dict[str, Any]:
-        """What there is, and what was left out."""
+        """What there is, also where this is a slice of it, and what was left out."""
         sizes = [len(dialogue) for dialogue in self.dialogues]
         return {
-            "samples": len(self),
+            "samples": self.len(),
             "dialogues": len(sizes),
             "utterances": sum(sizes),
             "short_dialogues": sum(1 < size <= self.short_context for size in sizes),

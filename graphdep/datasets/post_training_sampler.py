@@ -8,16 +8,18 @@ from collections.abc import Iterator
 import torch
 from torch.utils.data import Sampler
 
+from graphdep.datasets.post_training_key import PostTrainingKey
 
-class PostTrainingSampler(Sampler[tuple[int, int]]):
-    """All samples in a random order that each epoch has its own, as the keys ``(epoch, number)`` of a
-    :class:`~graphdep.datasets.PostTrainingDataset`.
+
+class PostTrainingSampler(Sampler[PostTrainingKey]):
+    """All samples in a random order that each epoch has its own, as keys
+    (:class:`~graphdep.datasets.PostTrainingKey`) of a :class:`~graphdep.datasets.PostTrainingDataset`.
 
     The epoch travels with the number, so that workers of a loader draw what the main process would have
     drawn, and a resumed run draws what an uninterrupted one had drawn. Lightning calls :meth:`set_epoch`.
 
     Args:
-        size: Number of samples.
+        size: Number of samples: the length of the dataset, or of a slice of it.
         seed: Seed of the order. (default: :obj:`0`)
     """
 
@@ -30,8 +32,8 @@ class PostTrainingSampler(Sampler[tuple[int, int]]):
     def __len__(self) -> int:
         return self.size
 
-    def __iter__(self) -> Iterator[tuple[int, int]]:
+    def __iter__(self) -> Iterator[PostTrainingKey]:
         seed = random.Random(f"{self.seed} {self.epoch}").getrandbits(62)
         epoch = self.epoch
         for number in torch.randperm(self.size, generator=torch.Generator().manual_seed(seed)).tolist():
-            yield epoch, number
+            yield PostTrainingKey(epoch, number)

@@ -28,7 +28,7 @@ def to_copy(source: Path, target: Path, *, overwrite: bool = False) -> bool:
     if not overwrite:
         raise ValueError(
             f"'raw_from' has {source}, which differs from {target}: delete {target} or use another 'root' "
-            "(force_reload=True replaces it)"
+            "(delete it, or force_reload=True in Python, to replace it)"
         )
     return True
 

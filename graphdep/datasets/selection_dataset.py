@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,20 +20,21 @@ from torch_geometric.data import Data, Database, OnDiskDataset
 
 import graphdep
 from graphdep.alignment import EncodedUtterance, Tokens, VocabTokens, selection_data
+from graphdep.datasets.cut_counts import count_cut
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw_files import RawFiles
 from graphdep.datasets.selection_builder import build_store, build_vocab
 from graphdep.datasets.selection_pool import Pool
 from graphdep.datasets.selection_store import FORMAT, Pair, SelectionStore
+from graphdep.datasets.spread import spread
 from graphdep.datasets.tree_bytes import sentence_of
 from graphdep.datasets.word_pieces import WordPieces
+from graphdep.io import atomic_path
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
 from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
-
-_PAIRS = 1024  # looked at in one go
 
 
 class SelectionDataset(RawFiles, OnDiskDataset):
@@ -70,9 +70,10 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
         lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use the first pools of the split only, as many as it takes to have that many pairs; acts before
-            parsing. A vocabulary that is built is then that of the limited training split, or for another
-            split that of the whole training split. (default: :obj:`None`)
+        limit: Use that many pairs, of whole pools that are spread evenly over the split: at least as many
+            where all pools have one size, else about as many (:func:`~graphdep.datasets.spread.spread`). Acts
+            before parsing. A vocabulary that is built is then that of the limited training split, or for
+            another split that of the whole training split. (default: :obj:`None`)
         keep_parses: Keep parses in ``cache/parses.sqlite``; off where the parser is faster than the disk.
             (default: :obj:`True`)
         cache_size: The number of utterances that are kept in memory, those that were used last.
@@ -125,8 +126,9 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         self.relations = RelationVocab(relations.learned if relations is not None else ())
         self.cache_size = cache_size
         self._given, self._vocab, self._force_reload = tokens, vocab, force_reload
-        self._parser = self._resolve(parser, Path(root).expanduser() / "cache" / "parses.sqlite", keep_parses)
-        self.parser_fingerprint = self._parser.fingerprint
+        resolved = self._resolve(parser, Path(root).expanduser() / "cache" / "parses.sqlite", keep_parses)
+        self._parser: Parser | None = resolved
+        self.parser_fingerprint = resolved.fingerprint
         super().__init__(os.fspath(root), transform, log=log)
         self._encode_lexicon()
 
@@ -150,8 +152,11 @@ class SelectionDataset(RawFiles, OnDiskDataset):
     def vocab(self) -> Vocab:
         """The vocabulary that was given or built; where :obj:`tokens` are given, it is built on demand."""
         if self._vocab is None:
-            train = self._store if self.split == "train" else self._store_of("train", None)
-            self._build(train, "train", None)
+            if self.split == "train":
+                train, limit = SelectionStore(self._store.path), self.limit
+            else:
+                train, limit = self._store_of("train", None), None
+            self._build(train, "train", limit)
             self._vocab = build_vocab(train, self.min_freq, self.lower)
         return self._vocab
 
@@ -245,19 +250,17 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         """
         counts = self._pieces.counts
         sizes = np.fromiter((counts[tree[0]].sum() for tree in self._store.each_tree()), np.int64)
-        found: Counter[str] = Counter(cut_pairs=0, cut_context_words=0, cut_responses=0, cut_response_words=0)
-        for some in _long_pairs(self._store, sizes, self.max_length):
-            for data in self._load(some):
-                context, response = data.cut_words[0].tolist()
-                found["cut_pairs"] += 1
-                found["cut_context_words"] += context
-                found["cut_responses"] += response > 0
-                found["cut_response_words"] += response
-        return dict(found)
+        return count_cut(self._store, sizes, self.max_length, self._load)
 
     def process(self) -> None:
-        """Builds the file, or what it lacks."""
-        self._build(self._store, self.split, self.limit)
+        """Builds the file, or what it lacks; where there is one to be made again, beside it."""
+        if self.force_reload and self._store.path.exists():
+            with atomic_path(self._store.path) as path:
+                self._build(SelectionStore(path), self.split, self.limit)
+                # What a killed builder has left would be rolled back into the new file.
+                Path(f"{self._store.path}-journal").unlink(missing_ok=True)
+        else:
+            self._build(self._store, self.split, self.limit)
 
     def _download(self) -> None:
         self.force_reload = self._force_reload  # OnDiskDataset has no such argument
@@ -266,9 +269,8 @@ class SelectionDataset(RawFiles, OnDiskDataset):
     def _process(self) -> None:
         # PyG's own only looks whether a file exists, and unpickles two more.
         self._store = self._store_of(self.split, self.limit)
-        if self.force_reload:
-            self._store.path.unlink(missing_ok=True)
         self.process()
+        self._store.hold()
         self._totals = self._store.totals()
         self.parser_failures = self._totals["parser_failures"]
         if self.parser_failures:
@@ -304,9 +306,12 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         except ValueError as error:
             logger.warning("%s: it is made again", error)
             store.path.unlink()
+        if self._parser is None:
+            text = "is not there, and a dataset that was unpickled has no parser to make it"
+            raise RuntimeError(f"{store.path} {text}: ask the first one for its 'vocab' before")
         if not self._raw_of(split):
             raise FileNotFoundError(self._missing(split))
-        self._check_some(sum(1 for _ in islice(self._pools(split, 1), 1)), Path(self.raw_dir), split)
+        self._check_some(sum(1 for _ in islice(self._pools(split, None), 1)), Path(self.raw_dir), split)
         name = f"{self.corpus} ({split})"
         shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
@@ -315,11 +320,11 @@ class SelectionDataset(RawFiles, OnDiskDataset):
 
     def _pools(self, split: str, limit: int | None) -> Iterator[Pool]:
         """The pools to build, with the last turns of their contexts."""
-        pairs = 0
-        for pool in self.read(Path(self.raw_dir), split):
-            if limit is not None and pairs >= limit:
-                return
-            pairs += len(pool.candidates)
+
+        def read() -> Iterable[Pool]:
+            return self.read(Path(self.raw_dir), split)
+
+        for pool in read() if limit is None else spread(read, limit):
             last = pool.context[-self.max_turns :] if self.max_turns else pool.context
             yield Pool(last, pool.candidates, pool.labels, pool.counts)
 
@@ -380,20 +385,9 @@ class SelectionDataset(RawFiles, OnDiskDataset):
 
     def __getstate__(self) -> dict[str, Any]:
         # Neither models nor what is in memory travel to the workers of a DataLoader.
-        return {key: value for key, value in self.__dict__.items() if key != "_parser"} | {"_cache": {}}
+        return {**self.__dict__, "_parser": None, "_cache": {}}
 
-
-def _long_pairs(store: SelectionStore, sizes: np.ndarray, max_length: int) -> Iterator[list[int]]:
-    """Numbers of the pairs with more nodes than there may be, some at a time.
-
-    There are [CLS], two [SEP] and an [EOU] an utterance of the context beside the pieces.
-    """
-    some: list[int] = []
-    for number, pair in store.each_pair():
-        nodes = sizes[pair.context].sum() + len(pair.context) + sizes[pair.response] + 3
-        if nodes > max_length:
-            some.append(number)
-        if len(some) == _PAIRS:
-            yield some
-            some = []
-    yield some
+    def __copy__(self) -> SelectionDataset:
+        copy = type(self).__new__(type(self))  # else copies and slices were without that, too
+        copy.__dict__.update(self.__dict__)
+        return copy

@@ -21,7 +21,7 @@ from graphdep.sentence import Sentence
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
-FORMAT = 2
+FORMAT = 3  # of the file, and of the rules that make pools of raw files
 _APPLICATION_ID = 0x67647365  # "gdse": tells our files from other people's databases
 _TABLES = """
 CREATE TABLE notes (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -34,6 +34,7 @@ CREATE TABLE keys (key BLOB PRIMARY KEY, utterance INTEGER NOT NULL) WITHOUT ROW
 """
 _NUMBERS = np.dtype("<u4")
 _COUNTS = np.dtype("<i8")
+_EACH_TREE = "SELECT tree FROM utterances ORDER BY id"
 _BUSY_SECONDS = 120.0
 _TREES = 1 << 14  # counted in one go
 _CACHE_KIB = 1 << 16
@@ -62,10 +63,15 @@ class SelectionStore:
 
     Args:
         path: The file; made by :meth:`create`.
+
+    Raises:
+        OSError: If the file cannot be read, lacks rows, or is not the one that :meth:`hold` has seen.
+        ValueError: If it is damaged, or no such file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._held: str | None = None
 
     def create(self) -> None:
         """Makes the file, unless it is there."""
@@ -81,6 +87,10 @@ class SelectionStore:
         if not self.path.exists():
             return False
         return self._transaction(_state) == "done"
+
+    def hold(self) -> None:
+        """From now on, reads what the file has now only: it may be replaced, with other numbers of words."""
+        self._held = self.content()
 
     def totals(self) -> Counter[str]:
         """Counts of what was added: ``pools``, ``pairs``, ``utterances``, their ``words``, ``forms``, ..."""
@@ -131,28 +141,27 @@ class SelectionStore:
         """Pairs by their numbers."""
         query = """SELECT pairs.id, pool, context, response, label FROM pairs JOIN pools ON pools.id = pool
             WHERE pairs.id IN (SELECT value FROM json_each(?))"""
-        rows = self._select(query, json.dumps(list(numbers)))
+        rows = self._some(query, numbers, "pair")
         return {row[0]: Pair(row[1], np.frombuffer(row[2], _NUMBERS), row[3], row[4]) for row in rows}
 
     def trees(self, numbers: Iterable[int]) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Utterances by their numbers, see :func:`~graphdep.datasets.tree_bytes.unpack_tree`."""
         query = "SELECT id, tree FROM utterances WHERE id IN (SELECT value FROM json_each(?))"
-        return {row[0]: unpack_tree(row[1]) for row in self._select(query, json.dumps(list(numbers)))}
+        return {row[0]: unpack_tree(row[1]) for row in self._some(query, numbers, "utterance")}
 
     def words(self) -> Iterator[str]:
         """The words by their numbers."""
-        with self._open() as database:
-            for row in database.execute("SELECT form FROM words ORDER BY id"):
-                yield row[0]
+        for row in self._all("SELECT form FROM words ORDER BY id", "forms"):
+            yield row[0]
 
     def words_of(self, numbers: Iterable[int]) -> dict[int, str]:
         """Words by their numbers."""
         query = "SELECT id, form FROM words WHERE id IN (SELECT value FROM json_each(?))"
-        return dict(self._select(query, json.dumps(list(numbers))))
+        return dict(self._some(query, numbers, "word"))
 
     def relations(self) -> list[str]:
         """The relations by their numbers."""
-        return [row[0] for row in self._select("SELECT form FROM relations ORDER BY id")]
+        return [row[0] for row in self._all("SELECT form FROM relations ORDER BY id", "relations")]
 
     def counts(self, name: str) -> np.ndarray:
         """How often each of the ``"words"`` or ``"relations"`` is there, each utterance counted once."""
@@ -167,23 +176,43 @@ class SelectionStore:
         """The ``"pool"`` or the ``"label"`` of every pair."""
         if name not in ("pool", "label"):
             raise ValueError(f"'name' must be 'pool' or 'label' (got {name!r})")
-        query = f"SELECT {name} FROM pairs ORDER BY id"
-        return self._transaction(
-            lambda database: np.fromiter((row[0] for row in database.execute(query)), np.int64)
-        )
+        rows = self._all(f"SELECT {name} FROM pairs ORDER BY id", "pairs")
+        return np.fromiter((row[0] for row in rows), np.int64)
 
     def each_tree(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """As :meth:`trees`, of all utterances by their numbers."""
-        with self._open() as database:
-            yield from _each_tree(database)
+        for row in self._all(_EACH_TREE, "utterances"):
+            yield unpack_tree(row[0])
 
     def each_pair(self) -> Iterator[tuple[int, Pair]]:
         """As :meth:`pairs`, of all pairs by their numbers."""
         query = """SELECT pairs.id, pool, context, response, label FROM pairs JOIN pools ON pools.id = pool
             ORDER BY pairs.id"""
+        for row in self._all(query, "pairs"):
+            yield row[0], Pair(row[1], np.frombuffer(row[2], _NUMBERS), row[3], row[4])
+
+    def _some(self, query: str, numbers: Iterable[int], name: str) -> list[Row]:
+        """The rows of some numbers, which a query gives first; all of them are there."""
+        numbers = list(numbers)
+        rows = self._select(query, json.dumps(numbers))
+        missing = {*numbers} - {row[0] for row in rows}
+        if missing:
+            raise self._incomplete(f"{name} {min(missing)}")
+        return rows
+
+    def _all(self, query: str, name: str) -> Iterator[Row]:
+        """The rows of a table, one by one, as many as were added."""
         with self._open() as database:
+            count = 0
             for row in database.execute(query):
-                yield row[0], Pair(row[1], np.frombuffer(row[2], _NUMBERS), row[3], row[4])
+                count += 1
+                yield row
+            total = _totals(database)[name]
+            if count != total:
+                raise self._incomplete(f"{total - count} of {total} {name}")
+
+    def _incomplete(self, what: str) -> OSError:
+        return OSError(f"{self.path} lacks {what}; force_reload=True makes it again")
 
     def _select(self, query: str, *values: object) -> list[Row]:
         return self._transaction(lambda database: database.execute(query, values).fetchall())
@@ -206,6 +235,8 @@ class SelectionStore:
                 sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, uri=True)
             ) as database:
                 database.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+                if self._held is not None and self._held != _held(database):
+                    raise OSError(f"{self.path} was made again and has other numbers: load the dataset again")
                 yield database
         except sqlite3.OperationalError as error:
             raise OSError(f"{self.path} cannot be used just now ({error})") from error
@@ -338,9 +369,9 @@ def _known(database: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, i
     return {key: row[0] for key, row in found if row is not None}
 
 
-def _each_tree(database: sqlite3.Connection) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    for (tree,) in database.execute("SELECT tree FROM utterances ORDER BY id"):
-        yield unpack_tree(tree)
+def _held(database: sqlite3.Connection) -> str | None:
+    row = database.execute("SELECT value FROM notes WHERE name = 'content'").fetchone()
+    return row[0] if row else None
 
 
 def _finish(database: sqlite3.Connection, pools: int) -> bool:
@@ -349,7 +380,7 @@ def _finish(database: sqlite3.Connection, pools: int) -> bool:
     if totals["pools"] != pools or _state(database) == "done":
         return False
     words, relations = (np.zeros(totals[name], _COUNTS) for name in ("forms", "relations"))
-    trees = _each_tree(database)
+    trees = (unpack_tree(row[0]) for row in database.execute(_EACH_TREE))
     while some := list(islice(trees, _TREES)):
         words += np.bincount(np.concatenate([tree[0] for tree in some]), minlength=len(words))
         relations += np.bincount(np.concatenate([tree[2] for tree in some]), minlength=len(relations))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from graphdep.alignment import Tokens
 from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.raw import read_lines, row_error
 from graphdep.datasets.rows_selection import TEXT_FILES, Names, RowsSelection
@@ -17,6 +18,7 @@ from graphdep.datasets.selection_pool import Pool, Utterance, given_words, utter
 from graphdep.datasets.selection_rows import read_pools
 from graphdep.io.csv_limit import long_fields
 from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
 
 LAYOUTS = ("v1", "v2")
 FILES: dict[str, Names] = {
@@ -46,7 +48,7 @@ class Ubuntu(RowsSelection):
 
     One turn of a person is one utterance, that is one tree: a column in ``"v1"``, what ``__eot__`` ends in
     ``"v2"``. Where ``__eou__`` marks several messages in it, or in a response, they are parsed one by one and
-    joined as sentences of one text are (:func:`~graphdep.parsing.joining.join_sentences`).
+    joined (:func:`~graphdep.parsing.joining.join_sentences`); each keeps its root.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written pools in the layout ``"v1"``.
@@ -58,7 +60,17 @@ class Ubuntu(RowsSelection):
         raw_from: Local folder that has the raw files. (default: :obj:`None`)
         pool_size: The number of candidates that every pool of val and test must have in the layout ``"v1"``;
             :obj:`None` for any number. (default: :obj:`10`)
-        options: As in :class:`SelectionDataset`.
+        tokens: Ids of words' pieces; :obj:`None` for those of the vocabulary. (default: :obj:`None`)
+        max_length: The largest number of nodes of an example. (default: :obj:`256`)
+        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
+            (default: :obj:`None`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use that many pairs, of pools spread over the split; acts before parsing. (default:
+            :obj:`None`)
+        keep_parses, cache_size, transform, log, force_reload: As in :class:`SelectionDataset`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -81,14 +93,45 @@ class Ubuntu(RowsSelection):
         *,
         layout: str | None = None,
         raw_from: str | os.PathLike[str] | None = None,
+        tokens: Tokens | None = None,
+        max_length: int = 256,
+        max_turns: int | None = None,
         pool_size: int | None = 10,
-        **options: Any,
+        vocab: Vocab | None = None,
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        keep_parses: bool = True,
+        cache_size: int = 20_000,
+        transform: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
         self.layout = choose_layout(
             layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
         )
         self.files = FILES[self.layout]
-        super().__init__(root, split, parser, raw_from=raw_from, pool_size=pool_size, **options)
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            tokens=tokens,
+            max_length=max_length,
+            max_turns=max_turns,
+            pool_size=pool_size,
+            vocab=vocab,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            keep_parses=keep_parses,
+            cache_size=cache_size,
+            transform=transform,
+            log=log,
+            force_reload=force_reload,
+        )
 
     @property
     def raw_dir(self) -> str:

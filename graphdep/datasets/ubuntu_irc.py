@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.drawn_selection import DrawnSelection, normal
+from graphdep.alignment import Tokens
+from graphdep.datasets.drawn_selection import DrawnSelection, Negatives, normal
 from graphdep.datasets.raw import read_lines, row_error
 from graphdep.datasets.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
 
 FOLDERS = {"train": "train", "val": "dev", "test": "test"}
 LOG, LINKS = ".ascii.txt", ".annotation.txt"
@@ -31,9 +33,9 @@ class UbuntuIRC(DrawnSelection):
 
     Every message that answers an earlier one is the response of a pool. Its context is the chain of replies
     that it ends: the message that it answers, the one that this answers, and so on, oldest first. Of several
-    answered messages the nearest counts. The negatives are other responses of the split, so that being a
-    response tells nothing: none that is in the chain or answers its last message, and none with the text of
-    another candidate.
+    answered messages the nearest counts. The negatives are other responses of the same log, so that neither
+    being a response nor the time and its topics tell anything: none that is in the chain or answers a message
+    of it, and none with the text of another candidate.
 
     - A text is what a person wrote, without time and name. Where it begins with the name of somebody who
       wrote in that log and a colon or comma (``bob: try it``), that is left out, as in Ubuntu's corpora; a
@@ -53,13 +55,23 @@ class UbuntuIRC(DrawnSelection):
             (default: :obj:`None`)
         negatives: The number of negatives of a pool; :obj:`None` for 1 in train and 9 in val and test.
             (default: :obj:`None`)
+        negatives_from: ``"log"``, or ``"split"`` for the responses of all logs of the split: easier, for the
+            log that a response is from tells much. (default: ``"log"``)
         seed: What the draws start from. (default: :obj:`0`)
-        options: As in :class:`SelectionDataset`.
+        tokens: Ids of words' pieces; :obj:`None` for those of the vocabulary. (default: :obj:`None`)
+        max_length: The largest number of nodes of an example. (default: :obj:`256`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use that many pairs, of pools spread over the split; acts before parsing. (default:
+            :obj:`None`)
+        keep_parses, cache_size, transform, log, force_reload: As in :class:`SelectionDataset`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
-            value.
+        ValueError: If an option is wrong, a line of a raw file is damaged, or a log has not enough responses
+            to draw from: the message has file, line and value.
     """
 
     corpus = "UbuntuIRC"
@@ -70,9 +82,49 @@ class UbuntuIRC(DrawnSelection):
         root: str | os.PathLike[str] = "datasets/ubuntu-irc",
         split: str = "train",
         parser: str | Parser = "bundled",
-        **options: Any,
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        tokens: Tokens | None = None,
+        max_length: int = 256,
+        max_turns: int | None = None,
+        negatives: int | None = None,
+        negatives_from: str = "log",
+        seed: int = 0,
+        vocab: Vocab | None = None,
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        keep_parses: bool = True,
+        cache_size: int = 20_000,
+        transform: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
-        super().__init__(root, split, parser, **options)
+        if negatives_from not in ("log", "split"):
+            raise ValueError(f"'negatives_from' must be 'log' or 'split' (got {negatives_from!r})")
+        self.negatives_from = negatives_from
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            tokens=tokens,
+            max_length=max_length,
+            max_turns=max_turns,
+            negatives=negatives,
+            seed=seed,
+            vocab=vocab,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            keep_parses=keep_parses,
+            cache_size=cache_size,
+            transform=transform,
+            log=log,
+            force_reload=force_reload,
+        )
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         logs = sorted((folder / FOLDERS[split]).glob(f"*{LOG}"))
@@ -84,25 +136,37 @@ class UbuntuIRC(DrawnSelection):
     def raw_target(self, path: Path, split: str) -> Path:
         return Path(self.raw_dir, FOLDERS[split], path.name)
 
+    def options(self, split: str) -> dict[str, Any]:
+        return super().options(split) | {"negatives_from": self.negatives_from}
+
     def read(self, folder: Path, split: str) -> Iterator[Pool]:
         logs = [read_log(path) for path in self.raw_files(folder, split) if path.name.endswith(LOG)]
-        replies = [(log, number) for log in logs for number in sorted(log.answered)]
-        texts = [normal(log.texts[number]) for log, number in replies]
-        negatives = self._negatives(split)
-        for own, (log, number) in enumerate(replies):
-            chain = log.chain(number)
+        negatives, everything = self._negatives(split), _Replies(logs)
+        for log in logs:
+            replies = _Replies([log]) if self.negatives_from == "log" else everything
+            for message in sorted(log.answered):
+                yield self._pool(log, message, replies, negatives)
 
-            def allowed(other: int, log: Log = log, chain: list[int] = chain) -> bool:
-                of, message = replies[other]
-                return of is not log or (message not in chain and chain[-1] not in log.answered[message])
+    def _pool(self, log: Log, message: int, replies: _Replies, negatives: Negatives) -> Pool:
+        chain = log.chain(message)
 
-            place = f"{log.path}:{number + 1}"
-            drawn = [replies[other] for other in negatives.of(texts, allowed, texts[own], place)]
-            yield Pool(
-                tuple(utterance(log.texts[message]) for message in chain),
-                tuple(utterance(of.texts[message]) for of, message in [(log, number), *drawn]),
-                (1, *[0] * len(drawn)),
-            )
+        def allowed(number: int) -> bool:
+            of, other = replies.messages[number]
+            return of is not log or (other not in chain and log.answered[other].isdisjoint(chain))
+
+        place = f"{log.path}:{message + 1}"
+        try:
+            drawn = negatives.of(replies.texts, allowed, normal(log.texts[message]), place)
+        except ValueError as error:
+            if self.negatives_from == "split":
+                raise
+            raise ValueError(f"{error}; negatives_from='split' draws from the other logs, too") from error
+        candidates = [(log, message), *(replies.messages[number] for number in drawn)]
+        return Pool(
+            tuple(utterance(log.texts[number]) for number in chain),
+            tuple(utterance(of.texts[number]) for of, number in candidates),
+            (1, *[0] * len(drawn)),
+        )
 
 
 @dataclass(frozen=True)
@@ -126,6 +190,14 @@ class Log:
             message = max(self.answered[message])
             found.append(message)
         return found[::-1]
+
+
+class _Replies:
+    """The messages of logs that answer another one, with their texts, in which case makes no difference."""
+
+    def __init__(self, logs: Sequence[Log]) -> None:
+        self.messages = [(log, number) for log in logs for number in sorted(log.answered)]
+        self.texts = [normal(log.texts[number]) for log, number in self.messages]
 
 
 def read_log(path: Path) -> Log:

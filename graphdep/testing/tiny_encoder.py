@@ -17,7 +17,7 @@ def write_tiny_encoder(folder: str | os.PathLike[str]) -> str:
 
     Two layers of 8 channels, 48 positions, and a letter a piece. Needs transformers.
     """
-    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers import BertConfig, BertModel, BertTokenizer
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,5 +33,5 @@ def write_tiny_encoder(folder: str | os.PathLike[str]) -> str:
     )
     torch.manual_seed(0)
     BertModel(config).save_pretrained(folder)
-    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder)
     return str(folder)

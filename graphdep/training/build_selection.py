@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
@@ -49,11 +48,16 @@ def build_selection_model(
     if pretrained is not None and config.freeze_layers:
         pretrained.freeze(config.freeze_layers)
     if config.sia_edges is not None:
+        depth: Any = encoder.num_layers
+        if config.sia_layer is not None and config.sia_layer > depth:
+            raise ValueError(
+                f"'sia_layer' must be at most {depth}, the layers of the encoder (got {config.sia_layer})"
+            )
         encoder = M.SIA(
             encoder,
             layer=config.sia_layer,
             edges=sia_edges(config),
-            num_layers=config.sia_layers,
+            sia_layers=config.sia_layers,
             mask=config.sia_mask,
             block=config.sia_block,
             dropout=config.dropout,
@@ -74,7 +78,8 @@ def sia_edges(config: SelectionConfig) -> BaseTransform:
 
 def parameter_groups(model: M.SelectionModel, config: SelectionConfig) -> list[dict[str, Any]]:
     """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
-    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them.
+    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
+    it in the same way. An encoder that is trained from scratch has one rate and one decay.
     """
     if config.from_scratch:
         return [{"params": [parameter for parameter in model.parameters() if parameter.requires_grad]}]
@@ -82,13 +87,13 @@ def parameter_groups(model: M.SelectionModel, config: SelectionConfig) -> list[d
         config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay
     )
     known = {id(parameter) for group in groups for parameter in group["params"]}
-    return [*groups, {"params": list(_others(model, known))}]
-
-
-def _others(model: nn.Module, known: set[int]) -> Iterator[nn.Parameter]:
-    for parameter in model.parameters():
-        if parameter.requires_grad and id(parameter) not in known:
-            yield parameter
+    new = [parameter for parameter in model.parameters() if id(parameter) not in known]
+    new = [parameter for parameter in new if parameter.requires_grad]
+    rate = config.lr if config.head_lr is None else config.head_lr
+    for decay, matrices in ((config.weight_decay, True), (0.0, False)):
+        params = [parameter for parameter in new if (parameter.dim() > 1) == matrices]
+        groups.append({"params": params, "lr": rate, "weight_decay": decay})
+    return groups
 
 
 def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) -> nn.Module:

@@ -10,6 +10,7 @@ from graphdep.tasks import resolve_task
 from graphdep.training.build_selection import load_pretrained
 from graphdep.training.post_training_config import PostTrainingConfig
 from graphdep.training.post_training_splits import load_post_training_splits
+from graphdep.training.selection_config import SelectionConfig
 from graphdep.training.splits import NO_WORDS, SPLITS, Splits
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
@@ -41,6 +42,12 @@ def load_splits(
     task = resolve_task(config.task)
     if config.pretrained:
         pretrained, vocab = pretrained or load_pretrained(config), NO_WORDS
+        assert isinstance(config, (SelectionConfig, PostTrainingConfig))
+        if config.max_length > pretrained.max_length:
+            raise ValueError(
+                f"'max_length' must be at most {pretrained.max_length}, the positions of the encoder (got "
+                f"{config.max_length})"
+            )
     if isinstance(config, PostTrainingConfig):
         assert pretrained is not None
         return load_post_training_splits(config, splits, pretrained)

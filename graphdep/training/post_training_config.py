@@ -31,7 +31,8 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
         short_context: Utterances of a context. (default: :obj:`3`)
         max_length: Tokens of a sample at most. (default: :obj:`240`)
         share_masked: Share of masked pieces. (default: :obj:`0.15`)
-        limit_eval: Validate and test on the first pairs of the corpus' splits only. (default: :obj:`None`)
+        limit_eval: Validate and test on so many pairs of the corpus' splits only, spread over them.
+            (default: :obj:`None`)
         parser: As in :class:`TrainConfig`; ``"chain"`` suffices for edges that ask for no tree.
             (default: ``"chain"``)
         hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Not read:

@@ -44,6 +44,7 @@ class PostTrainingSplits(Splits):
             sampler=order,
             generator=torch.Generator().manual_seed(config.seed),
             num_workers=config.num_workers,
+            persistent_workers=config.num_workers > 0,
         )
 
     def describe(self) -> dict[str, object]:
@@ -68,7 +69,7 @@ def load_post_training_splits(
     corpora = {split: _corpus(config, split, encoder) for split in splits}
     samples = {
         split: PostTrainingDataset(
-            positive_dialogues(corpus, trees=config.parser != "chain"),
+            positive_dialogues(corpus, short_context=config.short_context, trees=config.parser != "chain"),
             encoder.tokens,
             masking,
             short_context=config.short_context,

@@ -31,12 +31,12 @@ _COLUMNS = {
     ),
     **dict.fromkeys(
         ("ubuntu", "ubuntu-irc", "dailydialog-selection", "ecommerce"),
-        ("test_R10@1", "test_R10@2", "test_R10@5", "test_MRR", "val_P@1"),
+        ("test_R10@1", "test_R10@2", "test_R10@5", "test_MRR", "val_MRR"),
     ),
     "post-train": ("test_loss", "test_mlm_perplexity", "test_relevance_accuracy", "val_loss"),
     "douban": (
         *("test_MAP", "test_MRR", "test_P@1", "test_R10@1", "test_R10@2", "test_R10@5"),
-        "val_P@1",
+        "val_MRR",
     ),
 }
 Cells = list[list[str]]

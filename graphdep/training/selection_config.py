@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from graphdep.metrics.ranking import ranking_metric
+from graphdep.metrics._pools import FILTERS
+from graphdep.metrics.ranking import RECALLS, TIES, ranking_metric
+from graphdep.nn.conv.sia_conv import MASKS
+from graphdep.nn.models.sia import BLOCKS
 from graphdep.tasks import resolve_task
 from graphdep.training.model_presets import ModelPreset
 from graphdep.training.selection_presets import SELECTION_MODELS
@@ -17,7 +21,8 @@ from graphdep.training.train_config import Choices, TrainConfig
 class SelectionConfig(TrainConfig, kind="selection"):
     """Settings of a run on response selection. "Improving Retrieval-based Dialogue System via Syntax-Informed
     Attention" (SIA) gives the layer and no other figure; length, learning rate, batch and epochs are those of
-    BERT-FP's public code, on which it builds.
+    BERT-FP's public code, on which it builds. That code cuts whichever of context and response is longer,
+    ours the context first.
 
     Args:
         encoder: Name or folder of a Hugging Face encoder, or a published checkpoint of BERT-FP (``*.pt``,
@@ -41,10 +46,19 @@ class SelectionConfig(TrainConfig, kind="selection"):
         mlp_layers: Linear layers between [CLS] and the score; Eq. 2 has one. (default: :obj:`1`)
         max_length: Tokens of an example at most. (default: :obj:`256`)
         max_turns: Utterances of a context, the last ones; :obj:`None` for all. (default: :obj:`None`)
-        limit_eval: Validate and test on the first pairs of their splits only; acts before parsing.
-            (default: :obj:`None`)
+        limit_eval: Validate and test on so many pairs only, of pools spread over their splits; acts before
+            parsing. (default: :obj:`None`)
+        overlap: ``"drop"`` leaves those pools of val and test out that are known from train, ``"keep"`` does
+            not; for ``dailydialog-selection`` alone, where the default is ``"drop"``. (default: :obj:`None`)
+        pool_size: Candidates that each pool of val and test must have, :obj:`None` for any number; for
+            ``ubuntu``, ``douban`` and ``ecommerce``, where the default is that of the corpus, and read only
+            if it is another one than 10. (default: :obj:`10`)
+        negatives_from: Where negatives are drawn, ``"log"`` or ``"split"``; for ``ubuntu-irc`` alone.
+            (default: the corpus' own)
         freeze_layers: Lower layers of a pretrained encoder that are not trained, its embeddings with them;
             0 for none. (default: :obj:`0`)
+        head_lr: Learning rate of what stands on a pretrained encoder, whose weights start small;
+            :obj:`None` for :obj:`lr`. (default: :obj:`None`)
         layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
             (default: :obj:`1.0`)
         filter, recall, ties: Of :func:`graphdep.metrics.ranking_metrics`.
@@ -81,6 +95,7 @@ class SelectionConfig(TrainConfig, kind="selection"):
     weight_decay: float = 0.01
     freeze_layers: int = 0
     layer_decay: float = 1.0
+    head_lr: float | None = None
     hidden_channels: int = 256
     num_layers: int = 4
     heads: int = 4
@@ -89,6 +104,9 @@ class SelectionConfig(TrainConfig, kind="selection"):
     max_length: int = 256
     max_turns: int | None = None
     limit_eval: int | None = None
+    overlap: str | None = None
+    negatives_from: str | None = None
+    pool_size: int | None = 10
     filter: str = "both"
     recall: str = "fraction"
     ties: str = "mid"
@@ -104,27 +122,32 @@ class SelectionConfig(TrainConfig, kind="selection"):
     )
     published_with: ClassVar[tuple[str, ...]] = (
         *TrainConfig.published_with,
-        *("base", "max_length", "max_turns", "limit_eval", "filter", "recall", "layer_decay"),
+        *("base", "max_length", "max_turns", "limit_eval", "layer_decay", "head_lr"),
+        *("overlap", "negatives_from", "pool_size"),
     )
     free: ClassVar[tuple[str, ...]] = (
         *TrainConfig.free,
         *("sia_edges", "direction", "special", "max_length", "max_turns", "limit_eval"),
+        *("overlap", "negatives_from", "pool_size"),
         *("filter", "recall", "ties"),
     )
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,
         "sia_edges": TrainConfig.choices["edges"],
-        "sia_block": ("attention", "bert"),
-        "sia_mask": ("additive", "multiplicative"),
+        "sia_block": BLOCKS,
+        "sia_mask": MASKS,
         "direction": ("ancestors", "descendants", "both"),
         "special": ("example", "cls", "none"),
-        "filter": ("both", "negative", "none"),
-        "recall": ("fraction", "any"),
-        "ties": ("mid", "pessimistic", "optimistic"),
+        "overlap": (None, "keep", "drop"),
+        "negatives_from": (None, "log", "split"),
+        "filter": FILTERS,
+        "recall": RECALLS,
+        "ties": TIES,
     }
     at_least: ClassVar[Mapping[str, float]] = {
         **TrainConfig.at_least,
         **dict.fromkeys(("sia_layer", "sia_layers", "mlp_layers", "max_turns", "limit_eval"), 1),
+        "pool_size": 2,
         **dict.fromkeys(("freeze_layers", "layer_decay"), 0),
         "max_length": 4,  # [CLS], [SEP], a piece of the response, [SEP]
     }
@@ -139,6 +162,14 @@ class SelectionConfig(TrainConfig, kind="selection"):
             )
         if not self.from_scratch and self.vectors is not None:
             raise ValueError(f"'vectors' are for encoder='transformer' (got encoder={self.encoder!r})")
+        if self.head_lr is not None and (self.from_scratch or not 0 < self.head_lr < 3e38):
+            raise ValueError(
+                f"'head_lr' must be above 0, and is for a pretrained encoder (got {self.head_lr!r})"
+            )
+        taken = inspect.signature(resolve_task(self.task).dataset).parameters
+        for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
+            if getattr(self, name) != usual and name not in taken:
+                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
         if self.batch_tokens is not None:
             raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")
 
@@ -153,7 +184,14 @@ class SelectionConfig(TrainConfig, kind="selection"):
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         options: dict[str, Any] = {"max_length": self.max_length, "max_turns": self.max_turns}
-        return options if split == "train" else {**options, "limit": self.limit_eval}
+        if self.negatives_from is not None:
+            options["negatives_from"] = self.negatives_from
+        if self.pool_size != 10:
+            options["pool_size"] = self.pool_size
+        if split == "train":
+            return options
+        overlap = {} if self.overlap is None else {"overlap": self.overlap}
+        return {**options, **overlap, "limit": self.limit_eval}
 
     def signatures(self) -> dict[str, str]:
         options = {"ties": self.ties, "filter": self.filter, "recall": self.recall}

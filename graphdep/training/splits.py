@@ -1,4 +1,4 @@
-"""The splits of a corpus, in memory, and the batches made of them."""
+"""The splits of a corpus, and the batches made of them."""
 
 from __future__ import annotations
 
@@ -91,6 +91,7 @@ class Splits:
             dataset,
             generator=generator,
             num_workers=config.num_workers,
+            persistent_workers=config.num_workers > 0,
             follow_batch=dataset.follow_batch,
             **batches,
         )

@@ -42,7 +42,8 @@ class TrainConfig:
         parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
         root: Folder of the corpus; :obj:`None` for the task's own. (default: :obj:`None`)
         raw_from: Folder with the corpus' raw files. (default: :obj:`None`)
-        limit_train: Train on the first examples only; acts before parsing. (default: :obj:`None`)
+        limit_train: Train on so many examples only: the first, or in response selection pools spread over
+            the split; acts before parsing. (default: :obj:`None`)
         min_freq: Words seen less often are unknown.
         vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
@@ -60,7 +61,8 @@ class TrainConfig:
         hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Of the
             encoder.
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
-        num_workers: Processes that load data; the corpora are in memory. (default: :obj:`0`)
+        num_workers: Processes that load data; most corpora are in memory and need none, those of response
+            selection are on disk. (default: :obj:`0`)
         accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
 
     Raises:

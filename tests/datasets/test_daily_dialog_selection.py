@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from graphdep import Vocab
 from graphdep.datasets import DailyDialog, DailyDialogSelection
 
 DIALOGUES = [
@@ -78,12 +79,27 @@ def test_overlap(tmp_path, parser):
     assert (val.describe()["pools"], val.describe()["known_pools"]) == (14, 1)
     assert len(val) == 140
     left = DailyDialogSelection(tmp_path, "val", parser, overlap="drop")
-    assert pools(left) == pools(val)[1:]  # the draws of the others are the same
+    assert [pool[0] for pool in pools(left)] == [pool[0] for pool in pools(val)[1:]]
     (tmp_path / "raw" / "dialogues_train.txt").unlink()
     alone = DailyDialogSelection(tmp_path, "val", parser, vocab=val.vocab)
     assert alone.describe()["known_pools"] == 0
     with pytest.raises(FileNotFoundError, match="overlap='drop' compares with it"):
         DailyDialogSelection(tmp_path, "val", parser, overlap="drop", vocab=val.vocab)
+
+
+def test_what_is_left_tells_nothing_about_train(tmp_path, parser):
+    """Responses of known pools, all of them in train, are no negatives of those that are left."""
+    put(tmp_path)
+    many = [[f"q {number}", f"a {number}"] for number in range(6)]
+    put(tmp_path, "validation", [["hi.", "Hello!", "Bye.", "See you ."], ["And ?", "What ?"], *many])
+    drawn = set()
+    for seed in range(12):
+        options = {"overlap": "drop", "negatives": 3, "seed": seed, "vocab": Vocab()}
+        left = DailyDialogSelection(tmp_path, "val", parser, **options)
+        right = {pool[0] for pool in pools(left)}
+        assert right == {"What ?", *(f"a {number}" for number in range(6))}
+        drawn |= {text for pool in pools(left) for text in pool[1:]}
+    assert drawn == right  # "What ?", which is in train behind something else, too
 
 
 @pytest.mark.parametrize(

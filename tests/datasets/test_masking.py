@@ -50,6 +50,14 @@ def test_a_share_of_one_asks_for_every_piece():
     assert torch.equal(Masking(2, [9], 1.0)(ids, words, random.Random(0))[1], ids)
 
 
+def test_print_and_hash():
+    masking = Masking(2, [*range(5, 30_000)], 0.3)
+    assert str(masking) == "Masking(mask_id=2, share=0.3)"
+    assert masking == Masking(2, range(5, 30_000), 0.3)
+    assert hash(masking) == hash(Masking(2, range(5, 30_000), 0.3))
+    assert masking != Masking(2, [5], 0.3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

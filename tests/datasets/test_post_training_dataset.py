@@ -3,17 +3,19 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Dataset
 from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence, Vocab
 from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
 from graphdep.data import NodeType
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
+from graphdep.datasets import PostTrainingKey as Key
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed
 from graphdep.transforms import resolve
@@ -62,7 +64,7 @@ def test_windows_and_labels(k):
     seen = Counter()
     for epoch in range(40):
         for number, (d, context, following) in enumerate(expected):
-            data = samples[epoch, number]
+            data = samples[Key(epoch, number)]
             got, response = places(data)
             assert got == [(d, u) for u in context]
             label = data.y.item()
@@ -83,7 +85,7 @@ def test_responses_are_drawn_evenly():
     samples = dataset(shares=(0.5, 0.5, 0.0), short_context=2)
     others, same = Counter(), Counter()
     for epoch in range(1500):
-        data = samples[epoch, 1]  # context 1, 2 of the first dialogue
+        data = samples[Key(epoch, 1)]  # context 1, 2 of the first dialogue
         response = places(data)[1]
         (same if data.y.item() else others)[response] += 1
     # Dialogues evenly, and so the utterance of a dialogue of one as often as all of another.
@@ -128,7 +130,7 @@ def test_any_dialogues(dialogues, seed, epoch, max_length):
             dataset(dialogues, **options)
         return
     samples = dataset(dialogues, **options)
-    batch = Batch.from_data_list([samples[epoch, number] for number in range(len(samples))])
+    batch = Batch.from_data_list([samples[Key(epoch, number)] for number in range(len(samples))])
     assert batch.y.shape == (len(samples),)
     assert set(batch.y.tolist()) <= {0, 1, 2}
     asked = batch.mlm_target >= 0
@@ -148,12 +150,12 @@ def test_a_sample_depends_on_seed_epoch_and_number_alone():
     samples, again = dataset(seed=5), dataset(seed=5)
     number = range(len(samples))
     list(again)  # whatever was drawn before
-    assert all(same(samples[2, i], again[2, i]) for i in number)
-    assert all(same(samples[0, i], samples[i]) for i in number)
-    assert not all(same(samples[1, i], samples[2, i]) for i in number)
-    assert not all(same(dataset(seed=6)[2, i], samples[2, i]) for i in number)
+    assert all(same(samples[Key(2, i)], again[Key(2, i)]) for i in number)
+    assert all(same(samples[Key(0, i)], samples[i]) for i in number)
+    assert not all(same(samples[Key(1, i)], samples[Key(2, i)]) for i in number)
+    assert not all(same(dataset(seed=6)[Key(2, i)], samples[Key(2, i)]) for i in number)
     copy = pickle.loads(pickle.dumps(samples))
-    assert all(same(copy[3, i], samples[3, i]) for i in number)
+    assert all(same(copy[Key(3, i)], samples[Key(3, i)]) for i in number)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -258,12 +260,41 @@ def test_bad_input(dialogues, options, message):
         dataset(dialogues, **options)
 
 
-@pytest.mark.parametrize("number", [-1, 10**6])
+@pytest.mark.parametrize("number", [-1, 20])
 def test_samples_out_of_range(number):
-    with pytest.raises(IndexError, match=f"sample {number} is out of range"):
-        dataset()[number]
+    assert len(dataset(short_context=1)) < 20
+    samples = dataset(short_context=1)
+    with pytest.raises(IndexError, match=rf"there is no sample {number}: they are 0 to {len(samples) - 1}"):
+        samples.get(number)
+    for key in (20, Key(0, 20), -20):
+        with pytest.raises(IndexError, match="out of range"):
+            samples[key]
+
+
+def test_it_is_a_dataset_as_those_of_pyg():
+    samples = dataset(seed=3, transform=lambda data: data.update({"seen": True}))
+    size = len(samples)
+    assert isinstance(samples, Dataset)
+    assert all(data.seen for data in (samples[0], samples[Key(1, 0)], next(iter(samples))))
+    assert "seen" not in samples.get(0)
+    assert same(samples[-1], samples[size - 1])
+    assert same(samples[np.int64(2)], samples[torch.tensor(2)])
+    assert same(samples[Key(4, -1)], samples[Key(4, size - 1)])
+    both = samples[0, 1]  # two samples, as in every dataset of PyG, and not an epoch and a number
+    assert isinstance(both, PostTrainingDataset)
+    assert len(both) == 2
+    assert all(same(both[i], samples[i]) for i in range(2))
+    part = samples[3:]
+    assert (len(part), str(part)) == (size - 3, f"PostTrainingDataset({size - 3})")
+    assert all(same(part[Key(5, i)], samples[Key(5, i + 3)]) for i in range(len(part)))
+    assert part.describe() == samples.describe()
+    shuffled, order = samples.shuffle(return_perm=True)
+    assert all(same(shuffled[Key(1, i)], samples[Key(1, n)]) for i, n in enumerate(order.tolist()))
+    assert [data.num_nodes for data in part] == [samples[i].num_nodes for i in range(3, size)]
+    sampler = PostTrainingSampler(len(part))
+    assert sum(batch.num_graphs for batch in DataLoader(part, batch_size=3, sampler=sampler)) == len(part)
 
 
 def test_one_dialogue_does_without_random_responses():
     samples = dataset(DIALOGUES[:1], shares=(0.0, 0.5, 0.5))
-    assert {samples[epoch, 0].y.item() for epoch in range(20)} == {1, 2}
+    assert {samples[Key(epoch, 0)].y.item() for epoch in range(20)} == {1, 2}

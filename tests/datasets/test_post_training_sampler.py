@@ -10,9 +10,9 @@ def test_each_epoch_has_all_samples_in_an_order_of_its_own():
         sampler.set_epoch(epoch)
         assert len(sampler) == 50
         keys = list(sampler)
-        assert {key[0] for key in keys} == {epoch}
-        assert sorted(number for _, number in keys) == list(range(50))
-        orders.append([number for _, number in keys])
+        assert {key.epoch for key in keys} == {epoch}
+        assert sorted(key.number for key in keys) == list(range(50))
+        orders.append([key.number for key in keys])
     assert len({tuple(order) for order in orders}) == 3
 
 

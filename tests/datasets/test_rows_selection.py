@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import Douban, ECommerce
-from graphdep.parsing import ParserUnavailableError
+from graphdep.parsing import BundledParser, ParserUnavailableError
 
 NAMES = {
     Douban: [("train.txt", "dev.txt", "test.txt"), ("train.sample", "valid.txt", "test.txt")],
@@ -67,6 +67,17 @@ def test_a_parser_must_be_given(tmp_path, corpus, monkeypatch):
     message = rf"no models\. {corpus.corpus} is in Chinese: it takes a parser of Chinese, such as 'stanza:zh'"
     with pytest.raises(ParserUnavailableError, match=message):
         corpus(tmp_path)
+
+
+@pytest.mark.parametrize("corpus", [Douban, ECommerce])
+def test_no_english_parser(tmp_path, corpus):
+    put(tmp_path / "raw", NAMES[corpus][0])
+    for english in ("bundled", BundledParser()):
+        with pytest.raises(
+            ValueError,
+            match=rf"'parser' is the bundled one, .* English\. {corpus.corpus} is in Chinese",
+        ):
+            corpus(tmp_path, parser=english)
 
 
 @pytest.mark.parametrize("corpus", [Douban, ECommerce])

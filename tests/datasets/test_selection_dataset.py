@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import copy
 import hashlib
+import inspect
 import pickle
 import random
+import re
 import sqlite3
 from collections import Counter
 from itertools import chain
@@ -16,7 +19,8 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
-from graphdep.datasets import Ubuntu, selection_builder
+from graphdep.datasets import DailyDialogSelection, Douban, ECommerce, Ubuntu, UbuntuIRC, selection_builder
+from graphdep.datasets.selection_dataset import SelectionDataset
 from graphdep.datasets.selection_store import SelectionStore, _Addition
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
@@ -163,6 +167,9 @@ def test_slices_of_a_dataset(tmp_path):
     assert batch.group.tolist() == [3, 0, 1]
     assert part.response(0) == ["a", "dog", "of", "mine"]
     assert part.describe() == dataset.describe()
+    again = copy.copy(part)
+    assert again._parser is part._parser is dataset._parser
+    assert again._cache is part._cache is dataset._cache
 
 
 @pytest.mark.parametrize("number", [8, -1])
@@ -183,9 +190,9 @@ def test_it_travels_to_workers(tmp_path):
     put(tmp_path)
     dataset = load(tmp_path)
     dataset[0]
-    copy = pickle.loads(pickle.dumps(dataset))
-    assert not hasattr(copy, "_parser")
-    assert all(same(dataset[i], copy[i]) for i in range(len(dataset)))
+    unpickled = pickle.loads(pickle.dumps(dataset))
+    assert unpickled._parser is None
+    assert all(same(dataset[i], unpickled[i]) for i in range(len(dataset)))
     loader = DataLoader(dataset, batch_size=4, num_workers=1)
     assert [batch.group.tolist() for batch in loader] == [[0, 0, 1, 1], [1, 2, 3, 3]]
 
@@ -300,13 +307,18 @@ def test_failures_of_the_parser(tmp_path, caplog):
         assert "Ubuntu (train): 8 texts have a chain tree instead of a parse" in caplog.text
 
 
-@pytest.mark.parametrize(("limit", "pairs"), [(1, 2), (2, 2), (3, 5), (6, 6), (100, 8)])
-def test_limit_takes_whole_pools(tmp_path, limit, pairs):
+@pytest.mark.parametrize(
+    ("limit", "pools"), [(1, [3]), (2, [3]), (3, [1, 3]), (6, [1, 2, 3]), (8, [0, 1, 2, 3]), (9, range(4))]
+)
+def test_limit_takes_whole_pools(tmp_path, limit, pools):
     put(tmp_path)
     parser = Trees()
     dataset = load(tmp_path, limit=limit, parser=parser)
-    assert len(dataset) == pairs
-    rows = [row.split("\t")[1:] for row in ROWS[:pairs]]
+    numbers = [number for number, pool in enumerate([0, 0, 1, 1, 1, 2, 3, 3]) if pool in pools]
+    assert [" ".join(dataset.response(i)) for i in range(len(dataset))] == [
+        ROWS[number].split("\t")[-1].strip() for number in numbers
+    ]
+    rows = [ROWS[number].split("\t")[1:] for number in numbers]
     assert {" ".join(words) for words in parser.seen} == {
         text for row in rows for text in row if text.strip()
     }
@@ -485,6 +497,109 @@ def test_force_reload_makes_the_file_again(tmp_path):
     parser = Trees()
     load(tmp_path, parser=parser, keep_parses=False, force_reload=True)
     assert len(parser.seen) == 8
+
+
+def relabelled(words) -> Sentence:
+    tree = tree_of(words)
+    return Sentence(tree.form, tree.head, ["root" if label == "root" else "dep" for label in tree.deprel])
+
+
+class Other(Trees):
+    """The same name, but other trees: what a parser gives that failed before."""
+
+    def parse_sentences(self, sentences):
+        return [Parsed([relabelled(words)]) for words in sentences]
+
+
+def test_who_reads_while_the_file_is_made_again(tmp_path):
+    put(tmp_path)
+    reader = load(tmp_path, keep_parses=False)
+    before = list(reader)
+
+    class Watched(Trees):
+        def parse_sentences(self, sentences):
+            assert all(same(a, b) for a, b in zip(reader, before))
+            return super().parse_sentences(sentences)
+
+    load(tmp_path, parser=Watched(), keep_parses=False, force_reload=True)
+    assert all(same(a, b) for a, b in zip(reader, before))  # the same content
+    load(tmp_path, parser=Other(), keep_parses=False, force_reload=True)
+    reader._cache.clear()
+    for read in (lambda: reader[0], reader.labels, reader.count_cut, lambda: reader.sentences(0)):
+        with pytest.raises(OSError, match=r"train-.*\.sqlite was made again and has other numbers"):
+            read()
+    assert len(list((tmp_path / "processed").iterdir())) == 1
+
+
+def test_a_stopped_force_reload_leaves_the_file(tmp_path):
+    put(tmp_path)
+    reader = load(tmp_path, keep_parses=False)
+    journal = Path(f"{file_of(tmp_path)}-journal")
+    with pytest.raises(KeyboardInterrupt):
+        load(tmp_path, parser=Trees(stop=0), keep_parses=False, force_reload=True)
+    assert len(list(reader)) == len(load(tmp_path, parser=Trees(stop=0), keep_parses=False)) == 8
+    journal.write_bytes(b"of a killed builder")
+    load(tmp_path, parser=Trees(), keep_parses=False, force_reload=True)
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "lost", "reads"),
+    [
+        ("pairs", "pair 7", lambda dataset: dataset[7]),
+        ("pairs", "1 of 8 pairs", lambda dataset: dataset.labels()),
+        ("pairs", "1 of 8 pairs", lambda dataset: dataset.groups()),
+        ("pairs", "1 of 8 pairs", lambda dataset: dataset.count_cut()),
+        ("pools", "pair 6", lambda dataset: dataset[6]),
+        ("utterances", "utterance 8", lambda dataset: list(dataset)),
+        ("utterances", "1 of 9 utterances", lambda dataset: dataset.count_cut()),
+        ("words", "word 16", lambda dataset: [dataset.sentences(i) for i in range(8)]),
+    ],
+)
+def test_lost_rows_name_the_file(tmp_path, table, lost, reads):
+    put(tmp_path)
+    dataset = load(tmp_path)
+    with sqlite3.connect(file_of(tmp_path)) as database:
+        database.execute(f"DELETE FROM {table} WHERE id = (SELECT max(id) FROM {table})")
+    database.close()
+    with pytest.raises(OSError, match=rf"\.sqlite lacks {lost}; force_reload=True makes it again"):
+        reads(dataset)
+
+
+def test_a_lost_file_is_named(tmp_path):
+    put(tmp_path)
+    dataset = load(tmp_path)
+    file_of(tmp_path).unlink()
+    with pytest.raises(OSError, match=r"train-.*\.sqlite cannot be used just now"):
+        dataset[0]
+
+
+def test_a_vocabulary_that_cannot_be_built_after_unpickling(tmp_path):
+    put(tmp_path)
+    put(tmp_path, split="valid")
+    dataset = load(tmp_path, "val", tokens=VocabTokens(Vocab(["cat"])))
+    unpickled = pickle.loads(pickle.dumps(dataset))
+    with pytest.raises(
+        RuntimeError, match=r"train-.*\.sqlite is not there, and a dataset that was unpickled"
+    ):
+        unpickled.vocab  # noqa: B018
+    assert unpickled[1:]._parser is None
+    assert dataset[2:].vocab == dataset.vocab == unpickled.vocab
+
+
+@pytest.mark.parametrize("corpus", [Ubuntu, Douban, ECommerce, UbuntuIRC, DailyDialogSelection])
+def test_corpora_spell_out_the_options(corpus):
+    options = inspect.signature(corpus.__init__).parameters
+    assert not [name for name, option in options.items() if option.kind is option.VAR_KEYWORD]
+    base = inspect.signature(SelectionDataset.__init__).parameters
+    assert {name: options[name].default for name in base if name not in POSITIONAL} == {
+        name: option.default for name, option in base.items() if name not in POSITIONAL
+    }
+    documented = inspect.getdoc(corpus) or ""
+    assert not [name for name in options if name != "self" and not re.search(rf"\b{name}[:,]", documented)]
+
+
+POSITIONAL = ("self", "root", "split", "parser")
 
 
 def test_raw_files_that_changed_below_a_half_built_file(tmp_path, monkeypatch):

@@ -86,6 +86,6 @@ def test_parts_are_joined(parser):
     assert failures == 1
     assert trees[1] is None
     assert [tree.form for tree in trees if tree] == [["a", "b", "c"], ["d", "e", "f", "g"], ["FAIL", "now"]]
-    assert trees[0].head == [0, 1, 1]
-    assert trees[0].deprel == ["root", "dep", "parataxis"]
-    assert trees[2].head == [0, 1, 1, 1]
+    assert trees[0].head == [0, 1, 0]  # each part keeps its root
+    assert trees[0].deprel == ["root", "dep", "root"]
+    assert trees[2].head == [0, 1, 0, 0]

@@ -102,7 +102,7 @@ def test_version_1(tmp_path, parser):
     dataset = Ubuntu(tmp_path / "corpus", parser=parser, raw_from=raw)
     assert dataset.layout == "v1"
     assert dataset.context(0) == [["how", "now", "?", "brown", "cow"], ["well"]]
-    assert dataset.sentences(0)[0][0].head == [0, 1, 2, 1, 4]
+    assert dataset.sentences(0)[0][0].head == [0, 1, 2, 0, 4]  # each message has its root
     assert dataset.response(0) == []
     assert [len(Ubuntu(tmp_path / "corpus", split, parser)) for split in Ubuntu.splits] == [1, 20, 20]
 

@@ -71,16 +71,19 @@ def test_pools(tmp_path, parser):
         assert dataset.describe()["empty_utterances"] == 1  # message 7 in the context of message 8
 
 
-def test_negatives(tmp_path, parser):
+@pytest.mark.parametrize("negatives_from", ["log", "split"])
+def test_negatives(tmp_path, parser, negatives_from):
     """Against the rules, one by one, over many seeds."""
+    other = ["[10:00] <ann> a", "[10:00] <bob> b", "[10:01] <ann> c", "[10:01] <bob> d", "[10:02] <ann> x y"]
     put(tmp_path / "raw", log=[*LOG, "[10:06] <eve> Which  one ?"], links=[*LINKS, "9 11 -"])
-    put(tmp_path / "raw", name="2021", log=["[10:00] <ann> a", "[10:00] <bob> b"], links=["0 1 -"])
+    # Two chains of the other log, each of which has the response of the other one to draw.
+    put(tmp_path / "raw", name="2021", log=[*other, "[10:03] <bob> z"], links=["0 1 -", "2 3 -", "4 5 -"])
     log = read_log(tmp_path / "raw" / "train" / "2020.ascii.txt")
     texts = {" ".join(text.split()): number for number, text in log.texts.items()}
     drawn = set()
     for seed in range(12):
-        dataset = UbuntuIRC(tmp_path, parser=parser, seed=seed, negatives=2)
-        assert dataset.labels().tolist() == [1, 0, 0] * 8
+        dataset = UbuntuIRC(tmp_path, parser=parser, seed=seed, negatives=2, negatives_from=negatives_from)
+        assert dataset.labels().tolist() == [1, 0, 0] * 10
         for pool in range(7):
             right, *wrong = [" ".join(dataset.response(3 * pool + i)) for i in range(3)]
             message = sorted(log.answered)[pool]
@@ -89,11 +92,48 @@ def test_negatives(tmp_path, parser):
             assert len({text.casefold() for text in (right, *wrong)}) == 3
             for text in wrong:
                 drawn.add(text)
-                assert text == "b" or texts[text] in log.answered
-                assert text == "b" or texts[text] not in chain
-                assert text == "b" or chain[-1] not in log.answered[texts[text]]
-    assert "b" in drawn
+                if text not in ("b", "d", "z"):
+                    assert texts[text] in log.answered
+                    assert texts[text] not in chain
+                    assert not log.answered[texts[text]] & {*chain}
+        for pool in range(7, 10):
+            of_other = {" ".join(dataset.response(3 * pool + i)) for i in range(3)}
+            assert negatives_from == "split" or of_other == {"b", "d", "z"}
+    assert bool(drawn & {"b", "d", "z"}) is (negatives_from == "split")
     assert len(drawn) > 4
+
+
+def test_answers_to_any_message_of_the_chain_are_no_negatives(tmp_path, parser):
+    log = [f"[10:00] <a> text {number}" for number in range(7)]
+    links = ["0 1 -", "1 2 -", "0 3 -", "1 4 -", "5 6 -"]
+    put(tmp_path / "raw", log=log, links=links)
+    for seed in range(8):
+        dataset = UbuntuIRC(tmp_path, parser=parser, seed=seed)
+        drawn = [" ".join(dataset.response(i)) for i in range(1, len(dataset), 2)]
+        assert drawn[1] == drawn[3] == "text 6"  # 3 answers the first message of the chain 0, 1
+
+
+def test_a_log_with_too_few_responses(tmp_path, parser):
+    put(tmp_path / "raw")
+    put(tmp_path / "raw", name="2021", log=["[10:00] <ann> a", "[10:00] <bob> b"], links=["0 1 -"])
+    message = r"2021\.ascii\.txt:2: 0 responses can be negatives, fewer than 1; negatives_from='split' draws"
+    with pytest.raises(ValueError, match=message):
+        UbuntuIRC(tmp_path, parser=parser)
+    dataset = UbuntuIRC(tmp_path, parser=parser, negatives_from="split")
+    assert dataset.describe()["pools"] == 7
+    put(tmp_path / "few" / "raw", links=LINKS[:1])
+    with pytest.raises(ValueError, match=r"fewer than 1$"):
+        UbuntuIRC(tmp_path / "few", parser=parser, negatives_from="split")
+
+
+def test_limit_takes_pools_of_all_logs(tmp_path, parser):
+    log = [f"[10:00] <a> text {number}" for number in range(30)]
+    links = [f"{number} {number + 2} -" for number in range(28)]
+    for name in "abcd":
+        put(tmp_path / "raw", log=[f"{line} {name}" for line in log], links=links, name=name)
+    dataset = UbuntuIRC(tmp_path, parser=parser, limit=16)
+    assert len(dataset) == 16
+    assert sorted(dataset.response(i)[-1] for i in range(0, 16, 2)) == [*"aabbccdd"]
 
 
 def test_draws_are_those_of_a_seed(tmp_path, parser):
@@ -148,7 +188,16 @@ def test_without_files(tmp_path, parser):
         UbuntuIRC(tmp_path, parser=parser)
 
 
+def test_files_are_those_of_a_place_to_draw_from(tmp_path, parser):
+    put(tmp_path / "raw")
+    for negatives_from in ("log", "split", "log"):
+        UbuntuIRC(tmp_path, parser=parser, negatives_from=negatives_from)
+    assert len(list((tmp_path / "processed").iterdir())) == 2
+
+
 @pytest.mark.parametrize("negatives", [0, -1])
 def test_wrong_options(tmp_path, parser, negatives):
+    with pytest.raises(ValueError, match=r"'negatives_from' must be 'log' or 'split' \(got 'x'\)"):
+        UbuntuIRC(tmp_path, parser=parser, negatives_from="x")
     with pytest.raises(ValueError, match=rf"'negatives' must be at least 1 \(got {negatives}\)"):
         UbuntuIRC(tmp_path, parser=parser, negatives=negatives)

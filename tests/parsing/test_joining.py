@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
+from graphdep.parsing import Parser
 from graphdep.parsing.joining import join_sentences, parse_joined
 from graphdep.parsing.parsed import Parsed
 
@@ -21,6 +22,27 @@ SECOND = """# text = Don't and I do
 2.1\tgo\tgo\tVERB\t_\t_\t_\t_\t0:root|1:conj\t_
 3\tI\tI\tPRON\t_\t_\t1\tdep\t2.1:nsubj\t_
 """
+
+
+class Bars(Parser):
+    """Chains, one sentence per ``|``; fails on ``FAIL``."""
+
+    @property
+    def fingerprint(self) -> str:
+        return "bars"
+
+    def parse_texts(self, texts):
+        if "FAIL" in " ".join(texts):
+            raise RuntimeError("no parse")
+        return [Parsed([Sentence.chain(part.split()) for part in text.split("|")]) for text in texts]
+
+    def parse_sentences(self, sentences):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def parser() -> Bars:
+    return Bars(progress=False)
 
 
 def test_join_sentences_moves_every_column():
@@ -39,7 +61,8 @@ def test_join_sentences_moves_every_column():
 
 
 def test_join_sentences_can_keep_every_root():
-    joined = join_sentences([parse_conllu(FIRST)[0], parse_conllu(SECOND)[0]], roots="all")
+    second = SECOND.replace("|1.1:advmod", "|2.1:advmod")
+    joined = join_sentences([parse_conllu(FIRST)[0], parse_conllu(second)[0]], roots="all")
     assert joined.head == [2, 0, 2, 0, 4, 4]
     assert joined.deprel == ["nsubj", "root", "punct", "root", "advmod", "dep"]
     assert joined.deps[3] == [("0", "root")]

@@ -13,7 +13,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Vocab
 from graphdep.alignment import VocabTokens
-from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
+from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingKey, PostTrainingSampler
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import GraphTransformer, PostTrainingModel
 from graphdep.tasks import PostTraining, PostTrainingTask
@@ -73,7 +73,9 @@ def slow_scores(task: PostTrainingTask, samples) -> dict[str, float]:
 @torch.no_grad()
 def test_scores_and_loss_equal_a_slow_reference():
     task, dataset = make_task(), make_dataset(0.4)
-    samples = [dataset[epoch, number] for epoch in range(2) for number in range(len(dataset))]
+    samples = [
+        dataset[PostTrainingKey(epoch, number)] for epoch in range(2) for number in range(len(dataset))
+    ]
     expected = slow_scores(task, samples)
     # Batches of uneven sizes: scores are of the split, not means of batches.
     cuts = [0, 1, 6, len(samples)]

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch_geometric.data import Batch, Data
 
+from graphdep.metrics import RANKING
 from graphdep.tasks import SelectionTask
 from graphdep.tasks.learning_task import join_outputs
 
@@ -89,7 +90,7 @@ def test_compared_are_pools():
     chance, found = task().compared(outputs(LOGITS, LABELS, GROUPS))
     assert chance.tolist() == [0.25, 0.5]
     assert found.tolist() == [1.0, 1.0]
-    metric = task().metrics[0]
+    metric = RANKING["P@1"]
     assert metric(found, chance) == 1.0
     assert metric.floor(chance, chance) == pytest.approx(0.375)
 

@@ -195,3 +195,44 @@ def test_post_training_without_trees_takes_no_edges_of_trees():
         TrainConfig.of(task="post-train", edges="sia")
     with pytest.raises(ValueError, match="'corpus' must be one of ubuntu"):
         TrainConfig.of(task="post-train", corpus="sick-e")
+
+
+def test_what_stands_on_the_encoder_may_learn_faster_and_biases_do_not_decay(pools, folder):
+    from graphdep.training.build import build_task
+    from graphdep.training.build_selection import load_pretrained
+
+    settings = {
+        **pools,
+        "encoder": folder,
+        "lr": 1e-3,
+        "head_lr": 1e-2,
+        "weight_decay": 0.1,
+        "sia_block": "bert",
+    }
+    config = TrainConfig.of("bert-sia", **settings)
+    task = build_task(config, 5, 5, pretrained=load_pretrained(config))
+    for group in task.configure_optimizers().param_groups:
+        dims = {parameter.dim() > 1 for parameter in group["params"]}
+        assert dims == {group["weight_decay"] > 0}
+    rates = {group["lr"] for group in task.configure_optimizers().param_groups}
+    assert rates == {1e-3, 1e-2}
+
+
+@pytest.mark.parametrize("name", ["overlap", "negatives_from"])
+def test_settings_of_one_corpus_are_for_it_alone(name):
+    value = {"overlap": "keep", "negatives_from": "split"}[name]
+    with pytest.raises(ValueError, match=f"{name!r} is not for task 'ubuntu'"):
+        TrainConfig.of(task="ubuntu", **{name: value})
+
+
+def test_known_pools_are_left_out_where_a_corpus_has_them():
+    config = TrainConfig.of(task="dailydialog-selection")
+    assert config.overlap == "drop"
+    assert config.dataset_options("test")["overlap"] == "drop"
+    assert "overlap" not in config.dataset_options("train")
+
+
+def test_an_encoder_with_too_few_positions_is_refused_before_the_corpus_is_built(pools, folder):
+    config = TrainConfig.of("bert", **{**pools, "encoder": folder, "max_length": 49, "root": "nowhere"})
+    with pytest.raises(ValueError, match="'max_length' must be at most 48, the positions of the encoder"):
+        load_splits(config)

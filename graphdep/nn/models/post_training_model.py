@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
 from graphdep.nn.models.masked_word_head import MaskedWordHead
 from graphdep.nn.models.node_embedding import NodeEmbedding
@@ -51,10 +52,14 @@ class PostTrainingModel(nn.Module):
         self.words = MaskedWordHead(size, num_words, dim)
         self.pool = nn.Linear(size, size)
         self.relevance = nn.Linear(size, NUM_LABELS)
-        self.reset_parameters()
+        self._reset_heads()  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:
-        """Draws the heads as BERT's are; the encoder, which may be pretrained, stays as it is."""
+        """Draws everything anew, the heads as BERT's are; a pretrained encoder stays as it is."""
+        reset(self.encoder)
+        self._reset_heads()
+
+    def _reset_heads(self) -> None:
         self.words.reset_parameters()
         for lin in (self.pool, self.relevance):
             nn.init.normal_(lin.weight, std=0.02)

@@ -6,12 +6,16 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
+from graphdep.data import NodeType
 from graphdep.nn.models._utterances import check_sentences
 from graphdep.nn.models.text_encoder import TextEncoder
 
 
 class SentenceModel(nn.Module):
     r"""Encodes the sentence of every example and hands its vector to a head.
+
+    Data without ROOT nodes is for encoders that read something else out, such as the [CLS] of
+    :class:`~graphdep.nn.pretrained.PretrainedEncoder`: one vector an example, of a text or of a pair.
 
     Args:
         encoder: Gives node states and sentence vectors.
@@ -21,7 +25,7 @@ class SentenceModel(nn.Module):
         - data: a batch of :math:`B` examples of one utterance each; output: the head's, :math:`(B, C')`
 
     Raises:
-        ValueError: If the examples do not have one sentence each.
+        ValueError: If the examples do not have one sentence each, or not what the encoder reads out.
     """
 
     def __init__(self, encoder: TextEncoder, head: nn.Module) -> None:
@@ -33,5 +37,6 @@ class SentenceModel(nn.Module):
         reset(self.head)
 
     def forward(self, data: Data) -> Tensor:
-        check_sentences(data, 1, "an example has one sentence")
+        if bool((data.node_type == NodeType.ROOT).any()):
+            check_sentences(data, 1, "an example has one sentence")
         return self.head(self.encoder.readout(data, self.encoder(data)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from typing import Any
 
@@ -12,9 +11,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import SIAConv
-from graphdep.nn.models.graph_transformer import check_within_examples
+from graphdep.nn.models._layout import layout_of
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.transforms import PRESETS, resolve
 
@@ -47,16 +45,19 @@ class SIA(TextEncoder):
         encoder: Gives node states, with ``return_layers=True`` those of all layers too; has
             :attr:`hidden_channels`, :attr:`num_layers`, :attr:`heads`.
         layer: :math:`k`, counted from 1; 0 are the embeddings. (default: the middle, so the paper's 6 of 12)
-        max_sum: :math:`m` of Eq. 4, for presets that have it; the paper does not say which it takes.
-            (default: :obj:`4`)
+        max_sum: :math:`m` of Eq. 4, of presets that have it; the paper does not say which it takes.
+            (default: :obj:`4` with such a preset)
         edges: Edges of the new layers: the name of a preset or a transform, which keeps the nodes.
             (default: ``"sia"``)
-        num_layers: Number of new layers. (default: :obj:`2`)
+        sia_layers: Number of new layers. (default: :obj:`2`)
         heads: Their attention heads. (default: those of the encoder)
         mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally, see
             :class:`~graphdep.nn.conv.SIAConv`. (default: ``"additive"``)
         block: ``"attention"`` or ``"bert"``. (default: ``"attention"``)
         dropout: Dropout probability of attention weights, and of the output projection. (default: :obj:`0.1`)
+
+    Attributes:
+        num_layers: Number of the encoder's layers.
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch that the encoder takes; output
@@ -65,7 +66,8 @@ class SIA(TextEncoder):
 
     Raises:
         ValueError: If :obj:`encoder` lacks an attribute, an option is none of those, :obj:`heads` does not
-            divide the channels, or the edges change the nodes or join two examples.
+            divide the channels, :obj:`max_sum` is given with edges that have none, or the edges change the
+            nodes or join two examples.
     """
 
     def __init__(
@@ -73,9 +75,9 @@ class SIA(TextEncoder):
         encoder: nn.Module,
         *,
         layer: int | None = None,
-        max_sum: int = 4,
+        max_sum: int | None = None,
         edges: str | BaseTransform = "sia",
-        num_layers: int = 2,
+        sia_layers: int = 2,
         heads: int | None = None,
         mask: str = "additive",
         block: str = "attention",
@@ -87,16 +89,16 @@ class SIA(TextEncoder):
         layer = max(depth // 2, 1) if layer is None else layer
         if not 0 <= layer <= depth:
             raise ValueError(f"'layer' must be between 0 and the encoder's {depth} layers (got {layer})")
-        if num_layers < 1:
-            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        if sia_layers < 1:
+            raise ValueError(f"'sia_layers' must be at least 1 (got {sia_layers})")
         if heads < 1 or size % heads:
             raise ValueError(f"'heads' ({heads}) must divide the encoder's 'hidden_channels' ({size})")
         if block not in BLOCKS:
             raise ValueError(f"'block' must be one of {', '.join(BLOCKS)} (got {block!r})")
         self.encoder, self.layer, self.heads = encoder, layer, heads
         self.hidden_channels, self.num_layers = size, depth
-        self.edges = _resolve(edges, max_sum=max_sum, materialize=mask == "multiplicative")
-        convs = (SIAConv(size, size // heads, heads, mask=mask, dropout=dropout) for _ in range(num_layers))
+        self.edges = _resolve(edges, max_sum, materialize=mask == "multiplicative")
+        convs = (SIAConv(size, size // heads, heads, mask=mask, dropout=dropout) for _ in range(sia_layers))
         self.layers = nn.ModuleList(_BertBlock(conv, dropout) if block == "bert" else conv for conv in convs)
         self._reset_layers()  # the encoder comes with its weights
 
@@ -114,12 +116,12 @@ class SIA(TextEncoder):
                 module.reset_parameters()
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
-        """What the encoder takes from its states."""
+        """As the encoder's: of a pretrained one the states of [CLS], else of the ROOT nodes."""
         return self.encoder.readout(data, x)  # type: ignore[operator]
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
         x, layers = self.encoder(data, return_layers=True)
-        layout = self._layout(data)
+        layout = layout_of(data, self.edges)
         state = layers[self.layer]
         for layer in self.layers:
             state = layer(state, layout.edge_index, layout=layout)
@@ -135,26 +137,13 @@ class SIA(TextEncoder):
         self.eval()
         try:
             state = self.encoder(data, return_layers=True)[1][self.layer]
-            layout, weights = self._layout(data), []
+            layout, weights = layout_of(data, self.edges), []
             for layer in self.layers:
                 state, alpha = layer(state, layout.edge_index, layout=layout, return_attention_weights=True)
                 weights.append(alpha)
         finally:
             self.train(training)
         return weights
-
-    @torch.compiler.disable  # the number of edges is data
-    def _layout(self, data: Data) -> AttentionLayout:
-        bare = copy.copy(data)
-        for key in [key for key in sorted(data.keys()) if key.startswith("edge_") or key == "clique"]:
-            del bare[key]  # they are the encoder's, and a tree transform would refuse them
-        own = self.edges(bare)
-        if own.num_nodes != data.num_nodes:
-            raise ValueError(
-                f"'edges' must keep the nodes of the data (it makes {own.num_nodes} of {data.num_nodes})"
-            )
-        check_within_examples(own)
-        return AttentionLayout(own.edge_index, data.num_nodes, clique=own.get("clique"), ptr=data.get("ptr"))
 
     def extra_repr(self) -> str:
         return f"layer={self.layer}, edges={self.edges!r}"
@@ -182,9 +171,16 @@ def _attribute(encoder: nn.Module, name: str) -> int:
     return getattr(encoder, name)
 
 
-def _resolve(edges: str | BaseTransform, **options: Any) -> BaseTransform:
-    """A preset with those of the options that it has."""
-    if not isinstance(edges, str) or edges not in PRESETS:
-        return resolve(edges)
-    known = inspect.signature(PRESETS[edges]).parameters
-    return resolve(edges, **{name: value for name, value in options.items() if name in known})
+def _resolve(edges: str | BaseTransform, max_sum: int | None, materialize: bool) -> BaseTransform:
+    """A preset with those of the options that it has, or a transform as it is."""
+    preset = PRESETS.get(edges) if isinstance(edges, str) else None
+    known = () if preset is None else inspect.signature(preset).parameters
+    options: dict[str, Any] = {"materialize": materialize} if "materialize" in known else {}
+    if max_sum is not None:
+        options["max_sum"] = max_sum
+        if "max_sum" not in known and (preset is not None or not isinstance(edges, str)):
+            raise ValueError(
+                f"'max_sum' is given ({max_sum}), but 'edges' does not take it (got "
+                f"{repr(edges) if preset else type(edges).__name__})"
+            )
+    return resolve(edges, **options)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, register
+from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, keep_state, register
 
 # Two examples of a trial: of different lengths, so that neither positions nor neighbours can agree by chance.
 _TRIAL_LENGTHS = (5, 3)
+# A configuration may ask for what makes transformers put hooks on the model.
+_NO_CAPTURE = {"output_hidden_states": False, "output_attentions": False}
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,11 @@ def examine(model: Any) -> Anatomy:
     model.eval()
     try:
         with torch.no_grad():
-            calls, states = _trial(model, plain)
+            found = _trial(model, plain)
     finally:
         model.set_attn_implementation(own)
         model.train(training)
-    names = {module: name for name, module in model.named_modules()}
-    attentions = tuple(names[module] for module in calls)
-    return Anatomy(states[-1].size(-1), heads, attentions, first, length, segments)
+    return found
 
 
 def run_model(
@@ -91,66 +92,103 @@ def run_model(
     graph: LayerEdges,
     return_layers: bool = False,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The states of packed examples, and those of every layer if wanted: ``[num_nodes, C]`` each."""
+    """The states of packed examples, and those of every layer if wanted, for which :func:`hook_blocks` must
+    have been called: ``[num_nodes, C]`` each.
+    """
     register()  # each time: the process may be another one than the constructor's
-    inputs: dict[str, Any] = {"position_ids": (position + anatomy.first_position)[None]}
+    inputs: dict[str, Any] = {"position_ids": (position + anatomy.first_position)[None], **_NO_CAPTURE}
     if anatomy.num_segments:
         segment = segment if anatomy.num_segments > 1 else torch.zeros_like(segment)
         inputs["token_type_ids"] = segment[None]
-    if return_layers:
-        inputs["output_hidden_states"] = True
-    out = model(input_ids=input_ids[None], graph=graph, **inputs)
-    return out.last_hidden_state[0], [x[0] for x in out.hidden_states] if return_layers else []
+    graph.states = [] if return_layers else None
+    x = model(input_ids=input_ids[None], graph=graph, **inputs).last_hidden_state
+    layers = _layers(x, graph)
+    graph.states = None  # a checkpoint runs its block again, in the backward pass
+    return x[0], layers
 
 
 def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
-    """The blocks of the encoder, one a layer.
+    """The block of every layer; one that does the work of several layers is named several times.
 
     Raises:
-        ValueError: If the layers are not blocks of their own.
+        ValueError: If there are no blocks.
     """
-    for path, module in model.named_modules():
-        if isinstance(module, nn.ModuleList) and len(module) == anatomy.num_layers:
-            inside = (name.startswith(f"{path}.{i}.") for i, name in enumerate(anatomy.attentions))
-            if all(inside):
-                return list(module)
-    raise ValueError(
-        f"the layers of {type(model).__name__} share their parameters: they cannot be treated one by one"
-    )
+    return [_block(model, name.split(".")) for name in anatomy.attentions]
 
 
-def _trial(model: Any, plain: Anatomy) -> tuple[list[nn.Module], list[Tensor]]:
-    """The attention modules in the order of their calls, and the states of every layer."""
+def hook_blocks(model: nn.Module, anatomy: Anatomy) -> list[RemovableHandle]:
+    """Lets the blocks give their states to :attr:`LayerEdges.states`; the handles take that back.
+
+    Keep the handles with the model: in another process, unpickling them keeps other hooks from taking the
+    places of these. Nothing is done, and there are no handles, where blocks do so already.
+    """
+    return [
+        block.register_forward_hook(keep_state, with_kwargs=True)
+        for block in dict.fromkeys(blocks(model, anatomy))
+        if keep_state not in block._forward_hooks.values()
+    ]
+
+
+def _block(model: nn.Module, path: list[str]) -> nn.Module:
+    """The entry of the innermost list of modules around the module at a path."""
+    for end in range(len(path) - 1, 0, -1):
+        if isinstance(model.get_submodule(".".join(path[:end])), nn.ModuleList):
+            return model.get_submodule(".".join(path[: end + 1]))
+    raise _refused(model, "its layers are no list of modules")
+
+
+def _layers(x: Tensor, graph: LayerEdges) -> list[Tensor]:
+    """The states kept, without the dimension of one row; the last is what the model gives."""
+    return [state[0] for state in (*graph.states[:-1], x)] if graph.states else []
+
+
+def _trial(model: Any, plain: Anatomy) -> Anatomy:
+    """What is known by now, and the attention modules in the order of their calls."""
     device = next(model.parameters()).device
     sizes = torch.tensor(_TRIAL_LENGTHS, device=device).clamp(max=plain.max_length)
     ids = _trial_ids(model, int(sizes.sum())).to(device)
     position = torch.cat([torch.arange(n, device=device) for n in sizes.tolist()])
     example = torch.arange(sizes.numel(), device=device).repeat_interleave(sizes)
     none = torch.empty(2, 0, dtype=torch.long, device=device)
-    calls: list[nn.Module] = []
-    graph = LayerEdges(AttentionLayout(none, ids.numel(), clique=example), calls=calls)
+    inputs = (ids, position, torch.zeros_like(ids))
+    graph = LayerEdges(AttentionLayout(none, ids.numel(), clique=example), calls=[])
     register()
     model.set_attn_implementation(NAME)
     try:
-        states = run_model(model, plain, ids, position, torch.zeros_like(ids), graph, return_layers=True)[1]
+        size = run_model(model, plain, *inputs, graph)[0].size(-1)
     except ValueError as error:
         raise _refused(model, str(error)) from error
     except (RuntimeError, TypeError, AttributeError) as error:
         raise _refused(model, f"a trial failed with {type(error).__name__}: {error}") from error
-    layers = model.config.num_hidden_layers
+    found = replace(plain, hidden_channels=size, attentions=_names_of_calls(model, graph))
+    handles = hook_blocks(model, found)
+    try:
+        states = run_model(model, found, *inputs, graph, return_layers=True)[1]
+        model.set_attn_implementation("eager")
+        alone = [_states_alone(model, part) for part in ids.split(sizes.tolist())]
+    finally:
+        for handle in handles:
+            handle.remove()
+    if len(states) != found.num_layers + 1:
+        raise _refused(model, f"it has {found.num_layers} layers, but gave {len(states)} hidden states")
+    _check_equal(model, states, [torch.cat(parts) for parts in zip(*alone)])
+    return found
+
+
+def _names_of_calls(model: Any, graph: LayerEdges) -> tuple[str, ...]:
+    calls, layers = graph.calls or [], model.config.num_hidden_layers
     if len(calls) != layers:
         why = f"its {layers} layers call the attention interface of transformers {len(calls)} times"
         raise _refused(model, why)
-    if len(states) != layers + 1:
-        raise _refused(model, f"it has {layers} layers, but gave {len(states)} hidden states")
-    model.set_attn_implementation("eager")
-    alone = [
-        model(input_ids=part[None], output_hidden_states=True).hidden_states
-        for part in ids.split(sizes.tolist())
-    ]
-    expected = [torch.cat([parts[0] for parts in layer]) for layer in zip(*alone)]
-    _check_equal(model, states, expected)
-    return calls, states
+    names = {module: name for name, module in model.named_modules()}
+    return tuple(names[module] for module in calls)
+
+
+def _states_alone(model: Any, ids: Tensor) -> list[Tensor]:
+    """The states of all layers of one example, with positions and attention of the model's own."""
+    graph = LayerEdges(None, states=[])
+    x = model(input_ids=ids[None], graph=graph, **_NO_CAPTURE).last_hidden_state
+    return _layers(x, graph)
 
 
 def _trial_ids(model: Any, count: int) -> Tensor:

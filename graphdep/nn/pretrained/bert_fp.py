@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphdep.nn.pretrained._loading import check_dropout, load_part, set_dropout
 from graphdep.nn.pretrained.graph_attention import import_transformers
-from graphdep.nn.pretrained.load_encoder import _load, _set_dropout
 from graphdep.nn.pretrained.pretrained_encoder import Edges, PretrainedEncoder
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -53,14 +53,13 @@ def load_bert_fp(
         ImportError: If transformers is not installed.
     """
     transformers = import_transformers()
-    if dropout is not None and not 0.0 <= dropout <= 1.0:
-        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+    check_dropout(dropout)
     state = _weights_of_bert(_read(path), os.fspath(path))
     name = os.fspath(base)
-    config = _load(transformers.AutoConfig, name, "encoder")
+    config = load_part(transformers.AutoConfig, name, "encoder")
     if config.model_type != "bert":
         raise ValueError(f"'base' must be a BERT (got {config.model_type!r} in {name!r})")
-    tokenizer = _load(transformers.AutoTokenizer, name, "tokenizer")
+    tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
     rows = state[_WORDS].size(0)
     if rows != len(tokenizer) + 1:
         raise ValueError(
@@ -69,8 +68,7 @@ def load_bert_fp(
         )
     tokenizer.add_tokens([eou], special_tokens=True)
     config.vocab_size = rows
-    if dropout is not None:
-        _set_dropout(config, dropout)
+    set_dropout(config, dropout)
     model = transformers.AutoModel.from_config(config, add_pooling_layer=False)
     _fill(model, state, os.fspath(path), name)
     model.to(torch.float32 if dtype is None else dtype).eval()

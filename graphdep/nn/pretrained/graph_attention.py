@@ -14,9 +14,9 @@ from graphdep.nn.attention import AttentionLayout, edge_attention
 NAME = "graphdep"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LayerEdges:
-    """The edges of all layers in one forward pass.
+    """The edges of all layers in one forward pass, and what it leaves behind.
 
     Args:
         shared: The edges of every layer that has none of its own.
@@ -24,6 +24,8 @@ class LayerEdges:
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`.
         weights: Where the layers put ``(pairs, alpha)`` in turn; :obj:`None`: nowhere.
         calls: The attention modules in the order of their calls; :obj:`None`: not kept.
+        states: Where :func:`keep_state` puts what the first block reads, then what each block gives;
+            :obj:`None`: nowhere.
     """
 
     shared: AttentionLayout | None
@@ -31,6 +33,20 @@ class LayerEdges:
     backend: str = "auto"
     weights: list[tuple[Tensor, Tensor]] | None = None
     calls: list[nn.Module] | None = None
+    states: list[Tensor] | None = None
+
+
+def keep_state(block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+    """A forward hook of blocks that hands their states to the :class:`LayerEdges` of the pass.
+
+    That of transformers is a closure, with which a model cannot be pickled.
+    """
+    graph = kwargs.get("graph")
+    if graph is None or graph.states is None:
+        return
+    if not graph.states:
+        graph.states.append(args[0] if args else kwargs["hidden_states"])
+    graph.states.append(output[0] if isinstance(output, tuple) else output)
 
 
 def graph_attention(

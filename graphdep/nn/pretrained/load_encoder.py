@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from graphdep.nn.pretrained.graph_attention import import_transformers, quiet_transformers
+from graphdep.nn.pretrained._loading import check_dropout, load_part, set_dropout
+from graphdep.nn.pretrained.bert_fp import load_bert_fp
+from graphdep.nn.pretrained.graph_attention import import_transformers
 from graphdep.nn.pretrained.pretrained_encoder import Edges, PretrainedEncoder
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -50,17 +51,13 @@ def load_encoder(
     """
     options: dict[str, Any] = {"edges": edges, "eou": eou, "backend": backend}
     if base is not None:
-        from graphdep.nn.pretrained.bert_fp import load_bert_fp  # here, since it imports this file
-
         return load_bert_fp(name_or_folder, base, dtype=dtype, dropout=dropout, **options)
     transformers = import_transformers()
-    if dropout is not None and not 0.0 <= dropout <= 1.0:
-        raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
+    check_dropout(dropout)
     name = os.fspath(name_or_folder)
-    config = _load(transformers.AutoConfig, name, "encoder")
-    if dropout is not None:
-        _set_dropout(config, dropout)
-    model, report = _load(
+    config = load_part(transformers.AutoConfig, name, "encoder")
+    set_dropout(config, dropout)
+    model, report = load_part(
         transformers.AutoModel,
         name,
         "encoder",
@@ -70,20 +67,8 @@ def load_encoder(
         output_loading_info=True,
     )
     _check_weights(report, name)
-    tokenizer = _load(transformers.AutoTokenizer, name, "tokenizer")
+    tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
     return PretrainedEncoder(model, tokenizer, **options)
-
-
-def _load(kind: Any, name: str, what: str, **options: Any) -> Any:
-    """``kind.from_pretrained`` with errors that say what is missing where."""
-    from safetensors import SafetensorError  # transformers has it
-
-    try:
-        with quiet_transformers():
-            return kind.from_pretrained(name, trust_remote_code=False, **options)
-    except (OSError, ValueError, RuntimeError, pickle.UnpicklingError, SafetensorError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ValueError(f"{name!r} has no {what} that transformers can load ({first})") from error
 
 
 def _check_weights(report: Any, name: str) -> None:
@@ -94,10 +79,3 @@ def _check_weights(report: Any, name: str) -> None:
     if unused:
         what = f"{unused[0]!r} first ({len(unused)} in all)"
         logger.warning("%s: weights that are no part of the encoder are left out, %s", name, what)
-
-
-def _set_dropout(config: Any, dropout: float) -> None:
-    """Configurations name them as they like: ``hidden_dropout_prob``, ``attention_dropout``."""
-    for key, value in config.to_dict().items():
-        if "dropout" in key and isinstance(value, (int, float)) and not isinstance(value, bool):
-            setattr(config, key, dropout)

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from graphdep.nn.models.masked_word_head import MaskedWordHead
+from graphdep.nn.pretrained._loading import load_part
 from graphdep.nn.pretrained.graph_attention import import_transformers
-from graphdep.nn.pretrained.load_encoder import _load
 
 # What the dense layer, the norm and the bias are called in BERT's family and in RoBERTa's.
 _NAMES = (
@@ -37,10 +37,10 @@ def load_masked_word_head(head: MaskedWordHead, name_or_folder: str | os.PathLik
     """
     transformers = import_transformers()
     name = os.fspath(name_or_folder)
-    config = _load(transformers.AutoConfig, name, "encoder")
+    config = load_part(transformers.AutoConfig, name, "encoder")
     if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return False
-    model, report = _load(
+    model, report = load_part(
         transformers.AutoModelForMaskedLM,
         name,
         "encoder",

@@ -14,10 +14,11 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.alignment import EncodedUtterance, SubwordTokens, text_data
-from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention.edge_attention import BACKENDS
-from graphdep.nn.models.graph_transformer import check_within_examples
-from graphdep.nn.pretrained.anatomy import blocks, examine, run_model
+from graphdep.nn.models._layout import layout_of
+from graphdep.nn.models.selection_model import cls_nodes
+from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.nn.pretrained.anatomy import blocks, examine, hook_blocks, run_model
 from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, quiet_transformers
 from graphdep.nn.pretrained.vocabulary import fit_vocabulary
 from graphdep.parsing import Parser, resolve_parser
@@ -28,7 +29,7 @@ from graphdep.vocab import RelationVocab
 Edges: TypeAlias = str | BaseTransform
 
 
-class PretrainedEncoder(nn.Module):
+class PretrainedEncoder(TextEncoder):
     r"""A Hugging Face encoder (BERT, RoBERTa, ELECTRA, ...) whose attention follows the edges of the data.
 
     The model keeps its weights and its code; only its attention function is replaced, by
@@ -63,7 +64,8 @@ class PretrainedEncoder(nn.Module):
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
           :func:`~graphdep.alignment.text_data` and :func:`~graphdep.alignment.selection_data` make it, and
           edges; output :math:`(|\mathcal{V}|, C)`, row order is node order. With :obj:`return_layers` also a
-          list of :math:`L + 1` such states: the embeddings, then the output of each layer.
+          list of :math:`L + 1` such states: the embeddings, then the output of each layer. Of
+          :meth:`readout` :math:`(B, C)`, one vector an example.
 
     Raises:
         ValueError: If the model cannot run over edges, model and tokenizer do not belong together, or an
@@ -82,6 +84,11 @@ class PretrainedEncoder(nn.Module):
         backend: str = "auto",
     ) -> None:
         super().__init__()
+        if edges is not None and not isinstance(edges, Mapping):
+            raise ValueError(
+                f"'edges' must map layers to edges, e.g. {{5: 'sia'}} (got {edges!r}): edges of all layers "
+                "are those of the data"
+            )
         if backend not in BACKENDS:
             raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
         if getattr(model, "pooler", None) is not None:
@@ -89,6 +96,7 @@ class PretrainedEncoder(nn.Module):
         self.anatomy = examine(model)
         fit_vocabulary(model, tokenizer, eou)
         model.set_attn_implementation(NAME)
+        model.state_hooks = [*getattr(model, "state_hooks", ()), *hook_blocks(model, self.anatomy)]
         self.model, self.tokenizer, self.backend = model, tokenizer, backend
         self.tokens = SubwordTokens(tokenizer, eou=eou)
         self.hidden_channels, self.heads = self.anatomy.hidden_channels, self.anatomy.heads
@@ -98,6 +106,18 @@ class PretrainedEncoder(nn.Module):
 
     def reset_parameters(self) -> None:
         """Does nothing: the weights are learnt already, and resetting a model around them must keep them."""
+
+    def readout(self, data: Data, x: Tensor) -> Tensor:
+        """States of [CLS], one an example: the texts of a pair are read together, and neither has a vector.
+
+        Raises:
+            ValueError: If an example has no CLS node or several.
+        """
+        return x.index_select(0, cls_nodes(data))
+
+    def extra_repr(self) -> str:
+        own = f"edges={self.layer_edges}, " if self.layer_edges else ""
+        return f"{own}backend={self.backend!r}"
 
     def forward(self, data: Data, return_layers: bool = False) -> Any:
         x, layers = self._run(data, self._edges_of(data), return_layers)
@@ -245,14 +265,20 @@ class PretrainedEncoder(nn.Module):
 
     def _run(self, data: Data, graph: LayerEdges, return_layers: bool) -> tuple[Tensor, list[Tensor]]:
         self._check(data)
+        if not data.num_nodes:  # which transformers cannot reshape
+            x = torch.zeros(0, self.hidden_channels, dtype=self.model.dtype, device=data.input_ids.device)
+            if graph.weights is not None:
+                nothing = data.input_ids.new_zeros(2, 0), x.new_zeros(0, self.heads)
+                graph.weights.extend([nothing] * self.num_layers)
+            return x, [x] * (self.num_layers + 1)
         return run_model(
             self.model, self.anatomy, data.input_ids, data.position, data.segment, graph, return_layers
         )
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
         """Each set of edges has one layout, which its layers share."""
-        shared = None if len(self.layer_edges) == self.num_layers else _layout(data)
-        made = {edges: _layout(_with_edges(data, edges)) for edges in set(self.layer_edges.values())}
+        shared = None if len(self.layer_edges) == self.num_layers else layout_of(data)
+        made = {edges: layout_of(data, edges) for edges in set(self.layer_edges.values())}
         modules = [self.model.get_submodule(name) for name in self.anatomy.attentions]
         own = {modules[number]: made[edges] for number, edges in self.layer_edges.items()}
         return LayerEdges(shared, own, self.backend, weights)
@@ -272,6 +298,11 @@ class PretrainedEncoder(nn.Module):
 
     def _depths(self) -> list[tuple[nn.Parameter, int]]:
         """All parameters: 0 for the embeddings, the layer's number from 1, the last for what follows it."""
+        if self.anatomy.shares_layers:
+            name = type(self.model).__name__
+            raise ValueError(
+                f"the layers of {name} share their parameters: they cannot be treated one by one"
+            )
         layer = {
             p: i for i, block in enumerate(blocks(self.model, self.anatomy), 1) for p in block.parameters()
         }
@@ -296,24 +327,6 @@ class PretrainedEncoder(nn.Module):
                 f"example {example} has {int(inside.max()) + 1} positions, the encoder {self.max_length}: "
                 "give a smaller 'max_length' where the data is made"
             )
-
-
-def _layout(data: Data) -> AttentionLayout:
-    if data.edge_index is None:
-        raise ValueError(
-            "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
-        )
-    check_within_examples(data)
-    return AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
-
-
-def _with_edges(data: Data, edges: BaseTransform) -> Data:
-    out = edges(data)
-    if out.num_nodes != data.num_nodes:
-        raise ValueError(
-            f"{edges} adds nodes, so it cannot be the edges of one layer: apply it to the data instead"
-        )
-    return out
 
 
 def _check_texts(texts: Sequence[str | tuple[str, str]]) -> list[tuple[str, ...]]:

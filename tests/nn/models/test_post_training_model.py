@@ -79,14 +79,40 @@ def test_input_vectors_of_another_size():
     assert model(make_data()[0])[0].size(-1) == NUM_WORDS
 
 
-def test_reset_parameters_leaves_the_encoder():
-    model = PostTrainingModel(make_encoder())
-    encoder = {key: value.clone() for key, value in model.encoder.state_dict().items()}
-    heads = {key: value.clone() for key, value in model.state_dict().items() if "weight" in key}
+def test_reset():
+    """Everything is drawn anew, but at construction the encoder keeps its weights."""
+    encoder = make_encoder()
+    before = {key: value.clone() for key, value in encoder.state_dict().items()}
+    model = PostTrainingModel(encoder)
+    assert all(torch.equal(value, before[key]) for key, value in encoder.state_dict().items())
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, torch.nan)
     model.reset_parameters()
-    assert all(torch.equal(value, encoder[key]) for key, value in model.encoder.state_dict().items())
-    for name in ("words.lin.weight", "pool.weight", "relevance.weight"):
-        assert not torch.equal(model.state_dict()[name], heads[name])
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+    assert not torch.equal(encoder.embedding.word.weight, before["embedding.word.weight"])
+
+
+def test_reset_leaves_a_pretrained_encoder():
+    model = PostTrainingModel(Learnt())
+    words = model.words.lin.weight.clone()
+    model.reset_parameters()
+    assert model.encoder.model.get_input_embeddings().weight.eq(1).all()
+    assert not torch.equal(model.words.lin.weight, words)
+
+
+class Learnt(nn.Module):
+    """As a pretrained encoder, with nothing but its table."""
+
+    hidden_channels = 4
+
+    def __init__(self):
+        super().__init__()
+        self.model = nn.Module()
+        self.model.table = nn.Embedding.from_pretrained(torch.ones(9, 4))
+        self.model.get_input_embeddings = lambda: self.model.table
+
+    def reset_parameters(self):
+        pass
 
 
 def test_an_encoder_without_input_vectors():

@@ -16,7 +16,7 @@ from torch_geometric.transforms import Compose
 from graphdep import NodeType, RelationVocab
 from graphdep.alignment import EncodedUtterance, selection_data
 from graphdep.nn.conv import AttentionConv
-from graphdep.nn.models import SIA, GraphTransformer
+from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
 from graphdep.testing import random_sentence
 from graphdep.transforms import CompleteEdges, RandomTree, SelfLoops, resolve
 
@@ -133,14 +133,15 @@ def test_equals_the_formula(mask: str, max_sum: int) -> None:
     [
         {"block": "bert"},
         {"layer": 0},
-        {"layer": 3, "num_layers": 1},
-        {"num_layers": 3},
+        {"layer": 3, "sia_layers": 1},
+        {"sia_layers": 3},
         {"mask": "multiplicative"},
     ],
 )
 @pytest.mark.parametrize("edges", ["sia", "sia-intra", "sia-inter", "transformer"])
 def test_options_and_rows_of_table_2(options: dict, edges: str) -> None:
-    model, data = make(edges=edges, max_sum=3, **options), example(0)
+    own = {"max_sum": 3} if edges in ("sia", "sia-inter") else {}
+    model, data = make(edges=edges, **own, **options), example(0)
     torch.testing.assert_close(model(data), literal(model, data, edges, 3), rtol=0, atol=1e-10)
 
 
@@ -168,6 +169,16 @@ def test_edges_are_its_own() -> None:
         torch.testing.assert_close(out, literal(model, data, "sia", 3), rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("selection", [False, True])
+def test_tensors_are_made_where_the_data_is(selection: bool) -> None:
+    model, data = make(), Batch.from_data_list([example(0), example(1)])
+    model = SelectionModel(model).double().eval() if selection else model
+    expected = model(data)
+    with torch.device("meta"):  # where tensors are made that are not told otherwise
+        out = model(data)
+    assert torch.equal(out, expected)
+
+
 def test_a_control_takes_the_trees_away() -> None:
     model = make(edges=Compose([RandomTree(1), resolve("sia", max_sum=3)]))
     bare = example(0)
@@ -181,6 +192,8 @@ def test_a_control_takes_the_trees_away() -> None:
 def test_it_is_an_encoder() -> None:
     model = make()
     assert (model.hidden_channels, model.num_layers, model.heads, model.layer) == (12, 3, 3, 1)
+    assert SIA(backbone(), sia_layers=5).num_layers == 3
+    assert "DepthEdges(max_sum=4" in str(SIA(backbone(), edges="sia-inter"))
     twice, data = make(encoder=model, layer=2), example(1)
     torch.testing.assert_close(twice(data), literal(twice, data, "sia", 4), rtol=0, atol=1e-10)
     for depth, middle in ((1, 1), (2, 1), (6, 3), (12, 6)):
@@ -281,11 +294,14 @@ def test_errors() -> None:
     for options, message in (
         ({"layer": 4}, r"'layer' must be between 0 and the encoder's 3 layers \(got 4\)"),
         ({"layer": -1}, r"'layer' must be between 0 and the encoder's 3 layers \(got -1\)"),
-        ({"num_layers": 0}, r"'num_layers' must be at least 1 \(got 0\)"),
+        ({"sia_layers": 0}, r"'sia_layers' must be at least 1 \(got 0\)"),
         ({"heads": 5}, r"'heads' \(5\) must divide the encoder's 'hidden_channels' \(12\)"),
         ({"block": "gpt"}, r"'block' must be one of attention, bert \(got 'gpt'\)"),
         ({"edges": "sai"}, "no preset 'sai'"),
+        ({"edges": "sai", "max_sum": 3}, "no preset 'sai'"),
         ({"max_sum": -1}, "'max_sum' must be a whole number"),
+        ({"edges": "sia-intra", "max_sum": 4}, r"'max_sum' is given \(4\), but .* \(got 'sia-intra'\)"),
+        ({"edges": COMPLETE, "max_sum": 0}, r"'max_sum' is given \(0\), but .* \(got CompleteEdges\)"),
         ({"mask": "mul"}, "'mask' must be one of"),
     ):
         with pytest.raises(ValueError, match=message):

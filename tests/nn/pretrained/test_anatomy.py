@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.pretrained.anatomy import blocks, examine, run_model
+from graphdep.nn.pretrained.anatomy import blocks, examine, hook_blocks, run_model
 from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges
 
 ACCEPTED = ("bert", "roberta", "electra", "distilbert", "albert", "camembert", "eurobert", "esm")
@@ -18,6 +18,8 @@ def test_families_over_packed_examples(make_model, family):
     expected = [model(input_ids=part[None], output_hidden_states=True).hidden_states for part in parts]
     anatomy = examine(model)
     model.set_attn_implementation(NAME)
+    assert len(hook_blocks(model, anatomy)) == (1 if family == "albert" else 3)
+    assert hook_blocks(model, anatomy) == []
     ids = torch.cat(parts)
     position = torch.cat([torch.arange(part.numel()) for part in parts])
     example = torch.arange(3).repeat_interleave(torch.tensor([6, 1, 3]))
@@ -84,6 +86,7 @@ def test_the_model_is_left_as_it_was(make_model, training):
         examine(model)
         assert model.training == model.encoder.layer[0].training == training
         assert model.config._attn_implementation == "sdpa"
+        assert not any(module._forward_hooks for module in model.modules())
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
@@ -96,5 +99,5 @@ def test_blocks(make_model):
         model = make_model(family)
         assert blocks(model, examine(model)) == list(model.get_submodule(path))
     model = make_model("albert")
-    with pytest.raises(ValueError, match="the layers of AlbertModel share their parameters"):
-        blocks(model, examine(model))
+    (block,) = model.encoder.albert_layer_groups[0].albert_layers
+    assert blocks(model, examine(model)) == [block] * 3

@@ -104,6 +104,23 @@ def test_options_are_those_of_load_encoder(base, tmp_path):
         load_bert_fp(path, base, dropout=2)
 
 
+def test_load_encoder_with_a_base(base, tmp_path):
+    path = saved(tmp_path / "bert.pt", post_trained().bert.state_dict())
+    options = {
+        "edges": {1: "sia"},
+        "eou": "[eos]",
+        "dtype": torch.bfloat16,
+        "dropout": 0.3,
+        "backend": "dense",
+    }
+    encoder, expected = load_encoder(path, base=base, **options), load_bert_fp(path, base, **options)
+    assert str(encoder) == str(expected)
+    assert encoder.tokens.fingerprint == expected.tokens.fingerprint
+    state = encoder.state_dict()
+    assert state
+    assert all(torch.equal(value, state[key]) for key, value in expected.state_dict().items())
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

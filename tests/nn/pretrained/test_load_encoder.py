@@ -166,11 +166,9 @@ def test_without_transformers(monkeypatch):
         load_encoder("bert-base-uncased")
 
 
-def test_a_checkpoint_of_bert_fp(monkeypatch):
-    from graphdep.nn.pretrained import bert_fp
-
-    monkeypatch.setattr(bert_fp, "load_bert_fp", lambda *args, **options: (args, options))
-    args, options = load_encoder("bert.pt", base="bert-base-uncased", dropout=0.2)
-    assert args == ("bert.pt", "bert-base-uncased")
-    wanted = {"edges": None, "eou": "[EOU]", "backend": "auto", "dtype": None, "dropout": 0.2}
-    assert options == wanted
+def test_edges_of_all_layers_are_those_of_the_data(folder):
+    message = (
+        r"'edges' must map layers to edges, e.g. \{5: 'sia'\} \(got 'sia'\): edges of all layers are those"
+    )
+    with pytest.raises(ValueError, match=message):
+        load_encoder(folder, edges="sia")

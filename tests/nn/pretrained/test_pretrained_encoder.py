@@ -1,7 +1,12 @@
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -11,14 +16,16 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn.inits import reset
+from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import RelationVocab, Sentence
 from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.nn.models import SIA, ClassificationHead, SelectionModel, SentenceModel, SentencePairModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed
 from graphdep.testing import random_sentence
-from graphdep.transforms import resolve
+from graphdep.transforms import ChainTree, resolve
 
 FAMILIES = ("bert", "roberta")
 each_family = pytest.mark.parametrize("family", FAMILIES)
@@ -162,6 +169,35 @@ def test_edges_of_single_layers(make):
     assert torch.equal(x, layers[-1])
 
 
+@pytest.mark.parametrize("edges", ["transformer", "dt"])
+def test_edges_of_a_layer_may_have_a_tree_of_their_own(make, edges):
+    encoder, _ = make(edges={1: Compose([ChainTree(), resolve("sia")])})
+    batch = batch_of(encoder, edges=edges)
+    bare = copy.copy(batch)
+    for key in {"edge_index", "edge_type", "clique"} & {*batch.keys()}:
+        del bare[key]
+    chain = PretrainedEncoder(
+        encoder.model, encoder.tokenizer, edges={1: Keep(resolve("sia")(ChainTree()(bare)))}
+    )
+    before = copy.copy(batch)
+    x = encoder(batch)
+    assert torch.equal(x, chain(batch))
+    assert not torch.allclose(x, PretrainedEncoder(encoder.model, encoder.tokenizer, edges={1: "sia"})(batch))
+    assert batch.keys() == before.keys()
+    assert all(batch[key] is before[key] for key in before.keys())  # noqa: SIM118
+
+
+class Keep(BaseTransform):
+    """Gives what it was made with."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    def forward(self, data: Data) -> Data:
+        assert "edge_index" not in data
+        return self.data
+
+
 def test_edges_of_all_layers_need_none_in_the_data(make):
     encoder, _ = make(edges=dict.fromkeys(range(3), "sia"))
     batch = batch_of(encoder)
@@ -301,8 +337,14 @@ def test_edges_of_layers_that_cannot_be(make, make_model, make_tokenizer):
     ):
         PretrainedEncoder(make_model("albert"), make_tokenizer(), edges={1: "sia"})
     encoder, _ = make(edges={1: "dam"})
-    with pytest.raises(ValueError, match="adds nodes, so it cannot be the edges of one layer"):
+    with pytest.raises(ValueError, match=r"'edges' must keep the nodes of the data \(it makes \d+ of \d+\)"):
         encoder(batch_of(encoder))
+    encoder, _ = make(edges={1: ChainTree()})
+    with pytest.raises(ValueError, match=r"'edges' \(ChainTree\(.*\)\) builds no edges"):
+        encoder(batch_of(encoder))
+    for edges in ("sia", ["sia"], resolve("sia")):
+        with pytest.raises(ValueError, match=r"'edges' must map layers to edges, e.g. \{5: 'sia'\} \(got "):
+            make(edges=edges)
 
 
 def test_unknown_backend(make_model, make_tokenizer):
@@ -317,6 +359,32 @@ def test_backends_agree(make, backend):
     expected = encoder(batch)
     encoder.backend = backend
     torch.testing.assert_close(encoder(batch), expected)
+
+
+@pytest.mark.parametrize("edges", ["transformer", "sia"])
+def test_no_nodes(make, edges):
+    encoder, _ = make(double=False, edges={1: "sia"})
+    data = example(encoder, 1)
+    per_node = [key for key, value in data if torch.is_tensor(value) and value.shape == (data.num_nodes,)]
+    empty = Data(**{key: data[key][:0] for key in per_node}, num_nodes=0)
+    empty = resolve(edges)(empty)
+    x, layers = encoder(empty, return_layers=True)
+    assert x.shape == (0, 12)
+    assert x.dtype == torch.float32
+    assert [layer.shape for layer in layers] == [(0, 12)] * 4
+    assert [(pairs.shape, alpha.shape) for pairs, alpha in encoder.attention(empty)] == [((2, 0), (0, 2))] * 3
+    assert SIA(encoder)(empty).shape == (0, 12)
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, SIA, SelectionModel, lambda x: SelectionModel(SIA(x))])
+def test_tensors_are_made_where_the_data_is(make, wrap):
+    model = wrap(make(edges={1: "sia"})[0]).double().eval()
+    encoder = next(module for module in model.modules() if isinstance(module, PretrainedEncoder))
+    batch = batch_of(encoder)
+    expected = model(batch)
+    with torch.device("meta"):  # where tensors are made that are not told otherwise
+        out = model(batch)
+    assert torch.equal(out, expected)
 
 
 # -- texts ---------------------------------------------------------------------------------------------
@@ -485,6 +553,28 @@ def test_gradient_checkpointing(make):
         encoder.gradient_checkpointing(use_reentrant=True)
 
 
+# -- vectors -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, SIA])
+def test_the_vector_of_an_example_is_the_state_of_cls(make, wrap):
+    encoder = make(double=False)[0].eval()
+    model = SentenceModel(wrap(encoder), ClassificationHead(12, 3)).eval()
+    texts = ["a hotel room", ("a low room", "new?"), "a"]
+    data = encoder.to_data(texts, parser=Halves())
+    x = model.encoder(data)
+    starts = data.ptr[:-1]
+    assert torch.equal(model.encoder.readout(data, x), x[starts])
+    torch.testing.assert_close(model(data), model.head(x[starts]))
+    alone = torch.cat([model(encoder.to_data([text], parser=Halves())) for text in texts])
+    torch.testing.assert_close(model(data), alone)
+    with pytest.raises(ValueError, match="the data has no ROOT nodes"):  # an example has one vector, not two
+        SentencePairModel(wrap(encoder), nn.Identity())(data)
+    data.node_type[0] = data.node_type[1]
+    with pytest.raises(ValueError, match=r"an example has one CLS node \(got 0 in example 0\)"):
+        model(data)
+
+
 # -- as a module ---------------------------------------------------------------------------------------
 
 
@@ -503,6 +593,97 @@ def test_a_copy_is_a_model_of_its_own(make):
     nn.init.zeros_(encoder.model.encoder.layer[1].attention.self.query.weight)
     torch.testing.assert_close(twin(batch), expected)
     assert not torch.allclose(encoder(batch), expected)
+
+
+def through_pickle(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def through_a_file(model):
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, SIA, SelectionModel, lambda x: SelectionModel(SIA(x))])
+@pytest.mark.parametrize("way", [through_pickle, through_a_file, copy.deepcopy])
+def test_a_model_comes_back_from_a_file(make, way, wrap):
+    encoder = make(edges={1: "sia"})[0]
+    encoder.model.config.output_hidden_states = True  # asks for the hooks of transformers
+    model = wrap(encoder).double().eval()
+    batch = batch_of(encoder)
+    expected = model(batch)
+    layers = encoder(batch, return_layers=True)[1]
+    again = way(model)
+    inside = next(module for module in again.modules() if isinstance(module, PretrainedEncoder))
+    for _ in range(2):
+        assert torch.equal(again(batch), expected)
+        states = inside(batch, return_layers=True)[1]
+        assert len(states) == len(layers) == 4
+        assert all(torch.equal(a, b) for a, b in zip(states, layers))
+        inside.model.embeddings.register_forward_hook(print)  # another hook takes nothing from the blocks
+        again = through_pickle(again)
+
+
+def test_hooks_survive_in_another_process(make, tmp_path):
+    """Numbers of hooks start anew there, so that another hook could get the number of one of ours."""
+    encoder = make(double=False)[0].eval()
+    batch = batch_of(encoder)
+    torch.save((encoder, batch, encoder(batch, return_layers=True)[1]), tmp_path / "encoder.pt")
+    code = f"""
+import torch
+encoder, batch, layers = torch.load({str(tmp_path / "encoder.pt")!r}, weights_only=False)
+for block in encoder.model.encoder.layer:
+    for _ in range(max(block._forward_hooks) + 1):
+        block.register_forward_hook(lambda module, args, output: None)
+states = encoder(batch, return_layers=True)[1]
+assert len(states) == len(layers) == 4
+assert all(torch.allclose(a, b) for a, b in zip(states, layers))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_second_encoder_around_a_model(make):
+    encoder = make()[0]
+    batch = batch_of(encoder)
+    layers = encoder(batch, return_layers=True)[1]
+    second = PretrainedEncoder(encoder.model, encoder.tokenizer)
+    for one in (encoder, second):
+        states = one(batch, return_layers=True)[1]
+        assert len(states) == 4
+        assert all(torch.equal(a, b) for a, b in zip(states, layers))
+
+
+def test_passes_in_threads_keep_their_own_states(make):
+    encoder = make()[0].eval()
+    batches = [batch_of(encoder, seed) for seed in range(4)]
+    with torch.no_grad():
+        expected = [encoder(batch, return_layers=True)[1] for batch in batches]
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(lambda batch: encoder(batch, return_layers=True)[1], batches * 5)]
+    for got, wanted in zip(found, expected * 5):
+        assert len(got) == 4
+        assert all(torch.equal(a, b) for a, b in zip(got, wanted))
+
+
+def test_states_under_checkpoints(make):
+    """The backward pass runs blocks again, which adds no states; the states have gradients."""
+    encoder, again = make()[0].train(), make()[0].train().gradient_checkpointing()
+    batch = batch_of(encoder)
+    for one in (encoder, again):
+        layers = one(batch, return_layers=True)[1]
+        (layers[1].square().sum() + layers[3].sum()).backward()
+        assert len(layers) == 4
+    for p, q in zip(encoder.parameters(), again.parameters()):
+        torch.testing.assert_close(p.grad, q.grad)
+
+
+def test_print(make):
+    assert "  backend='auto'\n" in str(make()[0])
+    text = str(make(edges={1: "sia"})[0])
+    assert "edges={1: " in text
+    assert "DepthEdges(max_sum=4" in text
 
 
 def test_the_mode_is_the_models(make_model, make_tokenizer):

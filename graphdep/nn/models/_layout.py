@@ -1,0 +1,47 @@
+"""The edges that a layer attends over."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.models.graph_transformer import check_within_examples
+
+
+@torch.compiler.disable  # the number of edges is data
+def layout_of(data: Data, edges: BaseTransform | None = None) -> AttentionLayout:
+    """The layout of a layer: over the edges of the data, or over edges of its own.
+
+    Args:
+        data: The nodes, with edges where the layer has none of its own. It is left as it is.
+        edges: Builds the layer's own edges from the nodes. (default: :obj:`None`)
+
+    Raises:
+        ValueError: If there are no edges, they join two examples, or :obj:`edges` changes the nodes.
+    """
+    if edges is not None:
+        data = _with_edges(data, edges)
+    if data.edge_index is None:
+        raise ValueError(
+            "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
+            if edges is None
+            else f"'edges' ({edges}) builds no edges: put an edge constructor at its end"
+        )
+    check_within_examples(data)
+    return AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
+
+
+def _with_edges(data: Data, edges: BaseTransform) -> Data:
+    bare = copy.copy(data)
+    for key in [key for key in data.keys() if key.startswith("edge_") or key == "clique"]:  # noqa: SIM118
+        del bare[key]  # they are other layers', and a tree transform would refuse them
+    own = edges(bare)
+    if own.num_nodes != data.num_nodes:
+        raise ValueError(
+            f"'edges' must keep the nodes of the data (it makes {own.num_nodes} of {data.num_nodes})"
+        )
+    return own
