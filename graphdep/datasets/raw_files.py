@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from abc import abstractmethod
 from collections.abc import Iterable
 from pathlib import Path
@@ -74,11 +75,11 @@ class RawFiles:
 
     def _copy_from(self, folder: Path) -> None:
         """Copies the raw files that are new, once all of them are read: a damaged copy would stay."""
-        targets = {
-            path: self.raw_target(path, split)
-            for split in self.splits
-            for path in self.raw_files(folder, split)
-        }
+        targets: dict[Path, Path] = {}
+        for split in self.splits:
+            of_split = {path: self.raw_target(path, split) for path in self.raw_files(folder, split)}
+            self._check_read(of_split, split)
+            targets |= of_split
         new = [path for path in targets if to_copy(path, targets[path], overwrite=self.force_reload)]
         for split in self.splits:
             if not set(new).isdisjoint(self.raw_files(folder, split)):
@@ -87,6 +88,26 @@ class RawFiles:
                     self._check_some(count, folder, split)
         for path in new:
             copy_raw(path, targets[path])
+
+    def _check_read(self, targets: dict[Path, Path], split: str) -> None:
+        """Refuses files that would not be read once they are copied, as another one comes before them."""
+        raw = Path(self.raw_dir)
+        with tempfile.TemporaryDirectory() as name:
+            for path in (*self.raw_files(raw, split), *targets.values()):
+                empty = Path(name, path.relative_to(raw))
+                empty.parent.mkdir(parents=True, exist_ok=True)
+                empty.touch()
+            try:
+                read = [raw / path.relative_to(name) for path in self.raw_files(Path(name), split)]
+            except ValueError as error:
+                raise ValueError(str(error).replace(name, str(raw))) from None
+        for path, target in targets.items():
+            if target not in read:
+                others = " and ".join(str(other) for other in read if other not in targets.values())
+                raise ValueError(
+                    f"'raw_from' has {path}, but with {others} there, {target} would not be read: "
+                    f"use another 'root' or delete {others}"
+                )
 
     def _check_some(self, count: int, folder: Path, split: str) -> None:
         if not count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections import Counter
@@ -12,6 +13,8 @@ from graphdep.datasets.selection_pool import Pool, key_of, parse_utterances
 from graphdep.datasets.selection_store import SelectionStore
 from graphdep.parsing import Parser
 from graphdep.vocab import SPECIALS, Vocab
+
+logger = logging.getLogger("graphdep.datasets")
 
 # What is parsed and written in one go, and what a kill costs.
 POOLS = 512
@@ -25,7 +28,7 @@ def build_store(
 
     No more than a few pools are in memory. Utterances that the file has are not parsed again. Where several
     processes build one file, each batch of pools is written by the one that is first, and the file is the
-    same as if one had built it.
+    same as if one had built it. A file that ends inside of a batch is built anew, with a warning.
 
     Args:
         store: The file.
@@ -38,6 +41,7 @@ def build_store(
     """
     while not store.is_done():
         store.create()
+        before = store.totals()["pools"]
         progress = _Progress(log)
         position = 0
         for pools in _batches(read()):
@@ -49,6 +53,12 @@ def build_store(
         found = store.totals()["pools"]
         if found > position:
             raise ValueError(f"{store.path} has {found} pools, but the raw files have {position}: delete it")
+        if found == before < position:  # it ends inside of a batch, and so no batch follows what it has
+            logger.warning(
+                "%s was begun with %d pools, where no batch of %d ends: it is made again",
+                *(store.path, found, POOLS),
+            )
+            store.clear(found)
 
 
 def build_vocab(train: SelectionStore, min_freq: int, lower: bool) -> Vocab:

@@ -24,8 +24,9 @@ from graphdep.datasets.cut_counts import count_cut
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw_files import RawFiles
 from graphdep.datasets.selection_builder import build_store, build_vocab
+from graphdep.datasets.selection_file import FORMAT, Pair
 from graphdep.datasets.selection_pool import Pool
-from graphdep.datasets.selection_store import FORMAT, Pair, SelectionStore
+from graphdep.datasets.selection_store import SelectionStore
 from graphdep.datasets.spread import spread
 from graphdep.datasets.tree_bytes import sentence_of
 from graphdep.datasets.word_pieces import WordPieces
@@ -258,7 +259,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
             with atomic_path(self._store.path) as path:
                 self._build(SelectionStore(path), self.split, self.limit)
                 # What a killed builder has left would be rolled back into the new file.
-                Path(f"{self._store.path}-journal").unlink(missing_ok=True)
+                _journal_of(self._store.path).unlink(missing_ok=True)
         else:
             self._build(self._store, self.split, self.limit)
 
@@ -304,8 +305,10 @@ class SelectionDataset(RawFiles, OnDiskDataset):
             if store.is_done():
                 return
         except ValueError as error:
-            logger.warning("%s: it is made again", error)
+            text = "%s is damaged or no file of pairs (%s): it is made again"
+            logger.warning(text, store.path, error.__cause__)
             store.path.unlink()
+            _journal_of(store.path).unlink(missing_ok=True)
         if self._parser is None:
             text = "is not there, and a dataset that was unpickled has no parser to make it"
             raise RuntimeError(f"{store.path} {text}: ask the first one for its 'vocab' before")
@@ -391,3 +394,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         copy = type(self).__new__(type(self))  # else copies and slices were without that, too
         copy.__dict__.update(self.__dict__)
         return copy
+
+
+def _journal_of(path: Path) -> Path:
+    return Path(f"{path}-journal")

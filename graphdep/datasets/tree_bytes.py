@@ -31,12 +31,21 @@ def pack_tree(words: np.ndarray, head: np.ndarray, relations: np.ndarray) -> byt
 
 
 def unpack_tree(data: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What :func:`pack_tree` packed: ``words, head, relations``."""
+    """What :func:`pack_tree` packed: ``words, head, relations``.
+
+    Raises:
+        ValueError: If the first byte is none of :func:`pack_tree`, or the number of bytes does not fit to it.
+    """
     if not data:
         empty = np.zeros(0, dtype=np.uint8)
         return empty, empty, empty
-    widths = [_WIDTHS[data[0] >> (2 * place) & 3] for place in range(3)]
-    size = (len(data) - 1) // sum(width.itemsize for width in widths)
+    codes = [data[0] >> (2 * place) & 3 for place in range(4)]
+    if codes[3] or 3 in codes:
+        raise ValueError(f"the first byte must have three widths (got {data[0]})")
+    widths = [_WIDTHS[code] for code in codes[:3]]
+    size, rest = divmod(len(data) - 1, sum(width.itemsize for width in widths))
+    if rest or not size:
+        raise ValueError(f"{len(data)} bytes are not one and the same number for every word")
     columns, start = [], 1
     for width in widths:
         columns.append(np.frombuffer(data, width, size, start))

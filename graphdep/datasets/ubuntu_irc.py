@@ -23,7 +23,7 @@ _NOTICE = re.compile(r"\[\d\d:\d\d\] [-(]([^ :/]*)[:/]#[^ ]*[-)] (.*)")  # -name
 _ACTION = re.compile(r"\[\d\d:\d\d\]  ?\* (.*)")
 _SYSTEM = "==="
 _ADDRESS = re.compile(r"(\S+?) ?[:,](?:\s+|$)")
-_LINK = re.compile(r"(\d+) (\d+) -")
+_LINK = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) -")
 
 
 class UbuntuIRC(DrawnSelection):

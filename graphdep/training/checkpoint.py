@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +12,7 @@ from lightning.fabric.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
 from graphdep.io import atomic_path
+from graphdep.io.archive import check_archive
 from graphdep.piece_vocab import vocab_from_state
 from graphdep.tasks import LearningTask
 from graphdep.training.build import build_task
@@ -118,7 +117,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise FileNotFoundError(f"{os.fspath(path)} is a folder: name its best.ckpt")
     if not os.path.isfile(path):
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
-    _check_bytes(path)
+    check_archive(path)
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
@@ -135,17 +134,6 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         if not isinstance(state.get(key), kind):
             raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
     return checkpoint
-
-
-def _check_bytes(path: str | os.PathLike[str]) -> None:
-    """Raises :class:`ValueError` if a byte of the file has changed, which torch does not look at."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
-        raise ValueError(f"{path}: not a checkpoint, or damaged ({str(error)[:120] or error!r})") from None
-    if damaged is not None:
-        raise ValueError(f"{path}: damaged checkpoint: {damaged} is not what was written")
 
 
 def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:

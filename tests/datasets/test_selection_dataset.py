@@ -20,8 +20,9 @@ from torch_geometric.loader import DataLoader
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
 from graphdep.datasets import DailyDialogSelection, Douban, ECommerce, Ubuntu, UbuntuIRC, selection_builder
+from graphdep.datasets.selection_addition import Addition
 from graphdep.datasets.selection_dataset import SelectionDataset
-from graphdep.datasets.selection_store import SelectionStore, _Addition
+from graphdep.datasets.selection_store import SelectionStore
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
 from graphdep.testing.random_trees import random_sentence
@@ -415,12 +416,12 @@ def test_a_transaction_is_all_or_nothing(tmp_path, place, monkeypatch):
         def fail(self, *arguments):
             calls.append(arguments)
             if len(calls) == 2:
-                self.database.execute("INSERT INTO pools VALUES (77, x'00')")
+                self.database.execute("INSERT INTO pools VALUES (77, x'00', 0)")
                 raise KeyboardInterrupt
             return original(self, *arguments)
 
-        original = getattr(_Addition, place)
-        patch.setattr(_Addition, place, fail)
+        original = getattr(Addition, place)
+        patch.setattr(Addition, place, fail)
         with pytest.raises(KeyboardInterrupt):
             load(tmp_path)
     assert SelectionStore(file_of(tmp_path)).totals()["pools"] == 2
@@ -487,7 +488,7 @@ def test_damage_that_shows_later_names_the_file(tmp_path):
     path = file_of(tmp_path)
     content = path.read_bytes()
     path.write_bytes(content[:4096] + bytes(len(content) - 4096))
-    with pytest.raises(ValueError, match=r"\.sqlite is damaged or no file of pairs .*force_reload=True"):
+    with pytest.raises(ValueError, match=r"\.sqlite is damaged or no file of pairs .*delete it: it is made"):
         dataset[0]
 
 
@@ -562,7 +563,7 @@ def test_lost_rows_name_the_file(tmp_path, table, lost, reads):
     with sqlite3.connect(file_of(tmp_path)) as database:
         database.execute(f"DELETE FROM {table} WHERE id = (SELECT max(id) FROM {table})")
     database.close()
-    with pytest.raises(OSError, match=rf"\.sqlite lacks {lost}; force_reload=True makes it again"):
+    with pytest.raises(OSError, match=rf"\.sqlite lacks {lost}; delete it: it is made again"):
         reads(dataset)
 
 

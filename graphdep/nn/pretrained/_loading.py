@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
-import pickle
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from graphdep.nn.pretrained.graph_attention import quiet_transformers
+from graphdep.nn.pretrained.graph_attention import import_transformers, quiet_transformers
 
 
 def load_part(kind: Any, name: str, what: str, **options: Any) -> Any:
     """``kind.from_pretrained`` with errors that say what is missing where."""
-    from safetensors import SafetensorError  # transformers has it
+    if not os.path.exists(name) and not _may_be_on_hub(name):
+        raise ValueError(f"no folder {name!r}")
+    with loading(name, what):
+        return kind.from_pretrained(name, trust_remote_code=False, **options)
 
+
+def load_config(name: str) -> Any:
+    """The configuration of an encoder.
+
+    A file may also choose the attention, even code from the hub: build the model with
+    ``attn_implementation="eager"``, which overrules that.
+
+    Raises:
+        ValueError: If there is none, or it is of quantised weights, which a loader reads that it names.
+    """
+    config = load_part(import_transformers().AutoConfig, name, "encoder")
+    for part in (config, config.get_text_config()):
+        if getattr(part, "quantization_config", None) is not None:
+            raise ValueError(f"{name!r} has quantised weights ('quantization_config'), which are not read")
+    return config
+
+
+@contextmanager
+def loading(name: str, what: str) -> Iterator[None]:
+    """Quiet, and with a :class:`ValueError` that names the folder for anything that transformers raises."""
     try:
         with quiet_transformers():
-            return kind.from_pretrained(name, trust_remote_code=False, **options)
-    except (OSError, ValueError, RuntimeError, pickle.UnpicklingError, SafetensorError) as error:
+            yield
+    except Exception as error:  # damaged files make it raise anything, from KeyError to SafetensorError
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if isinstance(error, OSError) and not os.path.exists(name):
+            raise ValueError(
+                f"{name!r} is no local folder, and could not be fetched from the Hugging Face hub ({first}): "
+                "give a folder, or see HF_HOME"
+            ) from error
+        if not isinstance(error, (OSError, ValueError, RuntimeError)):
+            first = f"{type(error).__name__}: {first}"
         raise ValueError(f"{name!r} has no {what} that transformers can load ({first})") from error
+
+
+def _may_be_on_hub(name: str) -> bool:
+    """Whether it is a name or ``owner/name``, and no path such as ``./name``."""
+    return re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII) is not None
 
 
 def set_dropout(config: Any, dropout: float | None) -> None:

@@ -68,6 +68,9 @@ def examine(model: Any) -> Anatomy:
         raise _refused(model, "it is a decoder or has one")
     if "position_ids" not in taken:
         raise _refused(model, "it takes no position_ids, without which packed examples have wrong positions")
+    for name, weight in model.named_parameters():
+        if not weight.isfinite().all():
+            raise _refused(model, f"weight {name!r} is not finite")
     first, length = _positions(model)
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphdep.nn.pretrained._loading import check_dropout, load_part, set_dropout
+from graphdep.io.archive import check_archive
+from graphdep.nn.pretrained._loading import check_dropout, load_config, load_part, loading, set_dropout
 from graphdep.nn.pretrained.graph_attention import import_transformers
 from graphdep.nn.pretrained.pretrained_encoder import Edges, PretrainedEncoder
 
@@ -34,11 +36,12 @@ def load_bert_fp(
     """The encoder of a checkpoint that the public code of "Fine-grained Post-training for Improving
     Retrieval-based Dialogue Systems" (BERT-FP) has written, in evaluation mode.
 
-    The file is a state dict of PyTorch, read with ``weights_only=True``: of the BERT alone (``bert.pt`` of
-    post-training) or of a model around it, whose other weights are left out with a warning. Its table has one
-    row more than the tokenizer of :obj:`base`, that of ``[eos]``, the end of an utterance. Here that row has
-    the name :obj:`eou`, by which :func:`load_encoder` knows it once :meth:`PretrainedEncoder.save_pretrained`
-    has written the encoder. The pooler is not read.
+    The file is a state dict of PyTorch, read with ``weights_only=True`` and checked against its checksums; a
+    file from before PyTorch 1.6 has none, about which there is a warning. It is of the BERT alone
+    (``bert.pt`` of post-training) or of a model around it, whose other weights are left out with a warning.
+    Its table has one row more than the tokenizer of :obj:`base`, that of ``[eos]``, the end of an utterance.
+    Here that row has the name :obj:`eou`, by which :func:`load_encoder` knows it once
+    :meth:`PretrainedEncoder.save_pretrained` has written the encoder. The pooler is not read.
 
     Args:
         path: The checkpoint.
@@ -48,18 +51,21 @@ def load_bert_fp(
 
     Raises:
         FileNotFoundError: If there is no checkpoint.
-        ValueError: If it is no state dict, or does not fit :obj:`base`: the message names what is missing,
-            unexpected or of another shape.
+        ValueError: If it is no state dict, is damaged, or does not fit :obj:`base`: the message names what is
+            missing, unexpected, of another shape or no floating-point numbers; or if the tokenizer has
+            :obj:`eou` already.
         ImportError: If transformers is not installed.
     """
     transformers = import_transformers()
     check_dropout(dropout)
     state = _weights_of_bert(_read(path), os.fspath(path))
     name = os.fspath(base)
-    config = load_part(transformers.AutoConfig, name, "encoder")
+    config = load_config(name)
     if config.model_type != "bert":
         raise ValueError(f"'base' must be a BERT (got {config.model_type!r} in {name!r})")
     tokenizer = load_part(transformers.AutoTokenizer, name, "tokenizer")
+    if eou in tokenizer.get_vocab():
+        raise ValueError(f"'eou' must be new to the tokenizer of {name!r}, which has no [eos] (got {eou!r})")
     rows = state[_WORDS].size(0)
     if rows != len(tokenizer) + 1:
         raise ValueError(
@@ -69,7 +75,10 @@ def load_bert_fp(
     tokenizer.add_tokens([eou], special_tokens=True)
     config.vocab_size = rows
     set_dropout(config, dropout)
-    model = transformers.AutoModel.from_config(config, add_pooling_layer=False)
+    with loading(name, "encoder"):
+        model = transformers.AutoModel.from_config(
+            config, add_pooling_layer=False, attn_implementation="eager", trust_remote_code=False
+        )
     _fill(model, state, os.fspath(path), name)
     model.to(torch.float32 if dtype is None else dtype).eval()
     return PretrainedEncoder(model, tokenizer, edges=edges, eou=eou, backend=backend)
@@ -79,14 +88,23 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Tensor]:
     """A state dict, without running code that a file may hold."""
     if not os.path.isfile(path):
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    has_checksums = zipfile.is_zipfile(path)
+    if has_checksums:
+        check_archive(path)
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(f"{os.fspath(path)}: no state dict of PyTorch ({first[:120]})") from None
-    if not isinstance(state, dict) or not all(isinstance(value, Tensor) for value in state.values()):
+    if not isinstance(state, dict) or not all(map(_is_entry, state.items())):
         raise ValueError(f"{os.fspath(path)}: no state dict of PyTorch (got {_described(state)})")
+    if not has_checksums:
+        logger.warning("%s: an old file without checksums, so damage would not be seen", os.fspath(path))
     return dict(state)
+
+
+def _is_entry(entry: tuple[Any, Any]) -> bool:
+    return isinstance(entry[0], str) and isinstance(entry[1], Tensor)
 
 
 def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
@@ -99,7 +117,11 @@ def _weights_of_bert(state: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     if others:
         logger.warning("%s: left out what is no part of the BERT: %s", path, _named(others))
     inside = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
-    return {key: value for key, value in inside.items() if not key.startswith(_UNREAD)}
+    weights = {key: value for key, value in inside.items() if not key.startswith(_UNREAD)}
+    for key, value in weights.items():
+        if not value.is_floating_point():
+            raise ValueError(f"{path}: {prefix + key!r} must be floating-point numbers (got {value.dtype})")
+    return weights
 
 
 def _fill(model: Any, state: dict[str, Tensor], path: str, base: str) -> None:
@@ -128,5 +150,7 @@ def _named(keys: list[str]) -> str:
 def _described(state: Any) -> str:
     if not isinstance(state, dict):
         return type(state).__name__
-    key = next(key for key, value in state.items() if not isinstance(value, Tensor))
+    key = next(entry[0] for entry in state.items() if not _is_entry(entry))
+    if not isinstance(key, str):
+        return f"the {type(key).__name__} {str(key)[:80]} for a name"
     return f"{type(state[key]).__name__} under {str(key)[:80]!r}"

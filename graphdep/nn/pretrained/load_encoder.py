@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from graphdep.nn.pretrained._loading import check_dropout, load_part, set_dropout
+from graphdep.nn.pretrained._loading import check_dropout, load_config, load_part, set_dropout
 from graphdep.nn.pretrained.bert_fp import load_bert_fp
 from graphdep.nn.pretrained.graph_attention import import_transformers
 from graphdep.nn.pretrained.pretrained_encoder import Edges, PretrainedEncoder
@@ -30,8 +30,8 @@ def load_encoder(
     """A Hugging Face encoder with its tokenizer, ready to run over edges, in evaluation mode.
 
     Weights come from safetensors, or from a PyTorch file read with ``weights_only=True``; code from a folder
-    or the hub is never run. Weights that the encoder has no place for, such as those of a head, are left out
-    with a warning.
+    or the hub is never run, and the attention is not what ``config.json`` asks for. Weights that the encoder
+    has no place for, such as those of a head, are left out with a warning.
 
     Args:
         name_or_folder: A folder that ``save_pretrained`` wrote, or a name on the Hugging Face hub; with
@@ -45,8 +45,9 @@ def load_encoder(
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
 
     Raises:
-        ValueError: If there is no such encoder or tokenizer, weights are missing, the model cannot run over
-            edges, model and tokenizer do not belong together, or an option is wrong.
+        ValueError: If there is no such encoder or tokenizer, weights are missing, quantised or not finite,
+            the model cannot run over edges, model and tokenizer do not belong together, or an option is
+            wrong.
         ImportError: If transformers is not installed.
     """
     options: dict[str, Any] = {"edges": edges, "eou": eou, "backend": backend}
@@ -55,13 +56,14 @@ def load_encoder(
     transformers = import_transformers()
     check_dropout(dropout)
     name = os.fspath(name_or_folder)
-    config = load_part(transformers.AutoConfig, name, "encoder")
+    config = load_config(name)
     set_dropout(config, dropout)
     model, report = load_part(
         transformers.AutoModel,
         name,
         "encoder",
         config=config,
+        attn_implementation="eager",
         dtype=torch.float32 if dtype is None else dtype,
         weights_only=True,
         output_loading_info=True,

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from graphdep.nn.models.masked_word_head import MaskedWordHead
-from graphdep.nn.pretrained._loading import load_part
+from graphdep.nn.pretrained._loading import load_config, load_part
 from graphdep.nn.pretrained.graph_attention import import_transformers
 
 # What the dense layer, the norm and the bias are called in BERT's family and in RoBERTa's.
@@ -32,18 +32,20 @@ def load_masked_word_head(head: MaskedWordHead, name_or_folder: str | os.PathLik
         Whether the checkpoint has them; if not, the head stays as it is.
 
     Raises:
-        ValueError: If there is no such checkpoint, or its sizes are others.
+        ValueError: If there is no such checkpoint, its sizes are others, or a weight is not finite.
         ImportError: If transformers is not installed.
     """
     transformers = import_transformers()
     name = os.fspath(name_or_folder)
-    config = load_part(transformers.AutoConfig, name, "encoder")
+    config = load_config(name)
     if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return False
     model, report = load_part(
         transformers.AutoModelForMaskedLM,
         name,
         "encoder",
+        config=config,
+        attn_implementation="eager",
         dtype=torch.float32,
         weights_only=True,
         output_loading_info=True,
@@ -78,4 +80,7 @@ def _copy(head: MaskedWordHead, weights: dict[str, torch.Tensor], name: str) -> 
                 f"{name!r} is not the checkpoint of this encoder: {key!r} of the masked-word head is "
                 f"{[*value.shape]}, not {[*own[key].shape]}"
             )
-        own[key][:rows].copy_(value)
+        if not value.isfinite().all():
+            raise ValueError(f"{name!r}: weight {key!r} of the masked-word head is not finite")
+    for key, value in weights.items():
+        own[key][: value.size(0)].copy_(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab
 
 Edges: TypeAlias = str | BaseTransform
+
+logger = logging.getLogger("graphdep.nn.pretrained")
 
 
 class PretrainedEncoder(TextEncoder):
@@ -149,9 +152,9 @@ class PretrainedEncoder(TextEncoder):
     ) -> Batch:
         """Texts as a batch, one example a text, on the device of the encoder.
 
-        Each text is parsed and becomes one tree. What does not fit is cut in whole words, and ``cut_words``
-        says how many. Texts without a parse have a chain for a tree and are counted in
-        :attr:`parser_failures`.
+        Each text is parsed and becomes one tree. What does not fit is cut in whole words, with one warning;
+        ``cut_words`` of the batch has the counts, ``[num_texts, 2]``: those of a text, or of both of a pair.
+        Texts without a parse have a chain for a tree and are counted in :attr:`parser_failures`.
 
         Args:
             texts: Strings, or pairs of strings for examples of two segments.
@@ -177,7 +180,9 @@ class PretrainedEncoder(TextEncoder):
         examples = [
             text_data(*(next(encoded) for _ in part), tokens=self.tokens, max_length=length) for part in parts
         ]
-        return resolve(edges)(Batch.from_data_list(examples).to(self.model.device))
+        batch = Batch.from_data_list(examples)
+        _warn_of_cuts(batch.cut_words, length)
+        return resolve(edges)(batch.to(self.model.device))
 
     def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:
         """Takes the first layers out of training, and with them the embeddings unless told otherwise.
@@ -342,3 +347,15 @@ def _check_texts(texts: Sequence[str | tuple[str, str]]) -> list[tuple[str, ...]
             raise ValueError(f"'texts[{number}]' is blank: it has no words (got {text!r})")
         parts.append(part)
     return parts
+
+
+def _warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
+    texts, words = int(cut_words.any(dim=1).sum()), int(cut_words.sum())
+    if words:
+        logger.warning(
+            "%d of %d texts do not fit into %d nodes: %d words are cut (see 'cut_words')",
+            texts,
+            len(cut_words),
+            max_length,
+            words,
+        )

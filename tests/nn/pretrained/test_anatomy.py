@@ -66,7 +66,16 @@ def test_a_layer_that_is_not_called_is_refused(make_model):
 def test_weights_that_are_no_numbers_are_refused(make_model):
     model = make_model("bert")
     nn.init.constant_(model.encoder.layer[2].output.dense.weight, torch.nan)
-    with pytest.raises(ValueError, match="layer 3 of 3 differs by nan"):
+    message = "BertModel cannot run over edges: weight 'encoder.layer.2.output.dense.weight' is not finite"
+    with pytest.raises(ValueError, match=message):
+        examine(model)
+
+
+def test_one_infinite_weight_is_refused_though_the_trial_does_not_read_it(make_model):
+    model = make_model("bert")
+    with torch.no_grad():
+        model.embeddings.word_embeddings.weight[0, 0] = torch.inf
+    with pytest.raises(ValueError, match="weight 'embeddings.word_embeddings.weight' is not finite"):
         examine(model)
 
 

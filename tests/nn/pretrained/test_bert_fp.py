@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 
@@ -140,6 +141,19 @@ def test_load_encoder_with_a_base(base, tmp_path):
             r"has 14 embeddings, which must be one more than the tokenizer .* \(got 14 tokens\)",
         ),
         (lambda s: s.update({"epoch": 3}), r"no state dict of PyTorch \(got int under 'epoch'\)"),
+        (lambda s: s.update({3: torch.zeros(1)}), r"no state dict of PyTorch \(got the int 3 for a name\)"),
+        (
+            lambda s: s.update({"embeddings.LayerNorm.bias": torch.zeros(8, dtype=torch.long)}),
+            r"'embeddings.LayerNorm.bias' must be floating-point numbers \(got torch.int64\)$",
+        ),
+        (
+            lambda s: s.update({"embeddings.LayerNorm.bias": torch.zeros(8, dtype=torch.complex64)}),
+            r"'embeddings.LayerNorm.bias' must be floating-point numbers \(got torch.complex64\)$",
+        ),
+        (
+            lambda s: s.update({"embeddings.LayerNorm.bias": torch.full((8,), torch.nan)}),
+            r"weight 'embeddings.LayerNorm.bias' is not finite$",
+        ),
     ],
 )
 def test_a_checkpoint_that_does_not_fit(base, tmp_path, change, message):
@@ -156,8 +170,55 @@ def test_another_base(base, tmp_path):
     transformers.RobertaConfig(vocab_size=len(PIECES), **SIZES).save_pretrained(base)
     with pytest.raises(ValueError, match=r"'base' must be a BERT \(got 'roberta' in "):
         load_bert_fp(path, base)
-    with pytest.raises(ValueError, match="has no encoder that transformers can load"):
+    with pytest.raises(ValueError, match=r"no folder '.*nowhere'"):
         load_bert_fp(path, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_the_base_does_not_choose_the_attention(base, tmp_path, key):
+    path = saved(tmp_path / "bert.pt", post_trained().bert.state_dict())
+    config = json.loads((base / "config.json").read_text())
+    (base / "config.json").write_text(json.dumps(config | {key: "evil/kernel"}))
+    load_bert_fp(path, base)
+
+
+def test_a_base_that_cannot_be_built(base, tmp_path):
+    path = saved(tmp_path / "bert.pt", post_trained().bert.state_dict())
+    whole = (base / "config.json").read_text()
+    for key, value, message in (
+        ("quantization_config", {"quant_method": "fp8"}, "has quantised weights"),
+        ("hidden_act", "nope", r"has no encoder that transformers can load \(KeyError: 'nope'\)"),
+    ):
+        (base / "config.json").write_text(json.dumps(json.loads(whole) | {key: value}))
+        with pytest.raises(ValueError, match=f"base' {message}"):
+            load_bert_fp(path, base)
+
+
+@pytest.mark.parametrize("eou", ["[SEP]", "a"])
+def test_the_end_of_an_utterance_is_new_to_the_base(base, tmp_path, eou):
+    path = saved(tmp_path / "bert.pt", post_trained().bert.state_dict())
+    with pytest.raises(ValueError, match=r"'eou' must be new to the tokenizer of '.*base', which has no"):
+        load_bert_fp(path, base, eou=eou)
+
+
+def test_a_changed_byte(base, tmp_path):
+    state = post_trained().bert.state_dict()
+    path = saved(tmp_path / "bert.pt", state)
+    content = bytearray(path.read_bytes())
+    weight = state["encoder.layer.1.output.dense.weight"].numpy().tobytes()
+    content[content.index(weight) + 40] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"bert\.pt: damaged checkpoint: .* is not what was written"):
+        load_bert_fp(path, base)
+
+
+def test_an_old_file_cannot_be_checked(base, tmp_path, caplog):
+    state = post_trained().bert.state_dict()
+    load_bert_fp(saved(tmp_path / "bert.pt", state), base)
+    assert not caplog.records
+    torch.save(state, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+    load_bert_fp(tmp_path / "old.pt", base)
+    assert "old.pt: an old file without checksums, so damage would not be seen" in caplog.text
 
 
 class Evil:

@@ -138,8 +138,85 @@ def test_a_damaged_tokenizer(folder):
         load_encoder(folder)
 
 
+@pytest.mark.parametrize("content", ["{}", '{"added_tokens": []}', "[]"])
+def test_a_tokenizer_of_nothing(folder, content):
+    (folder / "tokenizer.json").write_text(content)
+    with pytest.raises(
+        ValueError, match=r"encoder' has no tokenizer that transformers can load \("
+    ) as caught:
+        load_encoder(folder)
+    assert caught.value.__cause__ is not None
+
+
+def with_config(folder, **options):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | options))
+
+
+@pytest.mark.parametrize("value", ["nope", ["gelu"]])
+def test_an_unknown_activation(folder, value):
+    with_config(folder, hidden_act=value)
+    with pytest.raises(ValueError, match=r"encoder' has no encoder that transformers can load \(\w+Error: "):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+@pytest.mark.parametrize("value", ["evil/kernel", {"": "evil/kernel"}])
+def test_a_folder_does_not_choose_the_attention(folder, key, value):
+    expected = load_encoder(folder)
+    with_config(folder, **{key: value})
+    encoder = load_encoder(folder)
+    assert torch.equal(encoder(data := encoder.to_data(["a b"])), expected(data))
+
+
+def test_quantised_weights(folder):
+    with_config(folder, quantization_config={"quant_method": "fp8"})
+    message = r"encoder' has quantised weights \('quantization_config'\), which are not read"
+    with pytest.raises(ValueError, match=message):
+        load_encoder(folder)
+    with_config(folder, quantization_config=None)
+    load_encoder(folder)
+
+
+def test_weights_that_are_no_numbers(folder):
+    from safetensors.torch import load_file, save_file
+
+    state = load_file(folder / "model.safetensors")
+    state["encoder.layer.1.output.dense.bias"][0] = torch.nan
+    save_file(state, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match="weight 'encoder.layer.1.output.dense.bias' is not finite"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["./missing", "~/missing", "/missing/encoder", "a/b/missing", "missing/", ""]
+)
+def test_a_path_is_not_looked_up_on_the_hub(name, monkeypatch):
+    import transformers
+
+    def fail(*args, **kwargs):
+        raise AssertionError("the hub was asked")
+
+    monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", fail)
+    with pytest.raises(ValueError, match=f"^no folder '{name}'$"):
+        load_encoder(name)
+
+
+@pytest.mark.parametrize("name", ["no-such-encoder", "no-such-owner/no-such-encoder"])
+def test_the_hub_cannot_be_reached(name, monkeypatch):
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    message = (
+        f"^'{name}' is no local folder, and could not be fetched from the Hugging Face hub "
+        r"\(.*connect.*\): give a folder, or see HF_HOME$"
+    )
+    with pytest.raises(ValueError, match=message):
+        load_encoder(name)
+
+
 def test_no_folder(tmp_path):
-    with pytest.raises(ValueError, match="missing' has no encoder that transformers can load"):
+    with pytest.raises(ValueError, match="^no folder '.*missing'$"):
         load_encoder(tmp_path / "missing")
     with pytest.raises(ValueError, match="has no encoder that transformers can load"):
         load_encoder(tmp_path)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 from torch_geometric.data import Batch
@@ -102,5 +104,29 @@ def test_a_head_of_another_size(tmp_path, sizes):
 
 
 def test_no_checkpoint(tmp_path):
-    with pytest.raises(ValueError, match="has no encoder that transformers can load"):
+    with pytest.raises(ValueError, match="no folder '.*nowhere'"):
         load_masked_word_head(MaskedWordHead(8, 9), tmp_path / "nowhere")
+
+
+def test_a_folder_does_not_choose_the_attention(tmp_path):
+    saved(transformers.BertForMaskedLM(transformers.BertConfig(**SIZES)), tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"_attn_implementation": "evil/kernel"}))
+    assert load_masked_word_head(MaskedWordHead(8, len(PIECES)), tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(config | {"quantization_config": {"a": 1}}))
+    with pytest.raises(ValueError, match="has quantised weights"):
+        load_masked_word_head(MaskedWordHead(8, len(PIECES)), tmp_path)
+
+
+def test_weights_that_are_no_numbers(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    saved(transformers.BertForMaskedLM(transformers.BertConfig(**SIZES)), tmp_path)
+    state = load_file(tmp_path / "model.safetensors")
+    state["cls.predictions.bias"][3] = torch.nan
+    save_file(state, tmp_path / "model.safetensors", {"format": "pt"})
+    head = MaskedWordHead(8, len(PIECES))
+    before = {key: value.clone() for key, value in head.state_dict().items()}
+    with pytest.raises(ValueError, match="weight 'bias' of the masked-word head is not finite"):
+        load_masked_word_head(head, tmp_path)
+    assert all(torch.equal(value, before[key]) for key, value in head.state_dict().items())

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import io
+import logging
 import pickle
 import random
 import subprocess
@@ -441,6 +442,19 @@ def test_texts_are_one_tree_and_fit(make):
         ValueError, match=r"'max_length' must be at most 40, the positions there are \(got 41\)"
     ):
         encoder.to_data(texts, Halves(), max_length=41)
+
+
+def test_cut_words_are_told(make, caplog):
+    encoder, _ = make(double=False)
+    with caplog.at_level(logging.WARNING, "graphdep.nn.pretrained"):
+        encoder.to_data(["a b", ("a", "b c")], Halves(), max_length=6)
+        assert not caplog.records
+        data = encoder.to_data(["a b", "a b c d e f", ("a b c", "d e")], Halves(), max_length=6)
+    assert data.cut_words.tolist() == [[0, 0], [2, 0], [1, 1]]
+    (record,) = caplog.records
+    assert record.name == "graphdep.nn.pretrained"
+    message = "2 of 3 texts do not fit into 6 nodes: 4 words are cut (see 'cut_words')"
+    assert record.getMessage() == message
 
 
 @pytest.mark.parametrize(

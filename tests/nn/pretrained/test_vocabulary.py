@@ -58,3 +58,62 @@ def test_another_models_tokenizer(make_model, make_tokenizer, vocab_size):
     with pytest.raises(ValueError, match=message):
         fit_vocabulary(model, tokenizer, "[EOU]")
     assert "[EOU]" not in tokenizer.get_vocab()
+
+
+@pytest.mark.parametrize(
+    ("eou", "why"),
+    [
+        ("[CLS]", "the 'cls_token' of the tokenizer"),
+        ("[SEP]", "the 'sep_token' of the tokenizer"),
+        ("[UNK]", "the 'unk_token' of the tokenizer"),
+        ("[PAD]", "the 'pad_token' of the tokenizer"),
+        ("h", "which the tokenizer finds in text"),
+        ("##h", "which the tokenizer finds in text"),
+        ("?", "which the tokenizer finds in text"),
+    ],
+)
+def test_a_symbol_with_another_meaning(make_model, make_tokenizer, eou, why):
+    from tokenizers import decoders
+
+    tokenizer = make_tokenizer()
+    tokenizer.backend_tokenizer.decoder = decoders.WordPiece()
+    with pytest.raises(ValueError) as caught:
+        fit_vocabulary(make_model("bert"), tokenizer, eou)
+    assert str(caught.value) == f"'eou' must have an id of its own (got {eou!r}, {why})"
+
+
+@pytest.mark.parametrize("eou", ["<s>", "y", "\u0120hotel"])
+def test_a_symbol_of_byte_level_pieces_with_another_meaning(make_model, make_tokenizer, eou):
+    from tokenizers import decoders
+
+    tokenizer = make_tokenizer("roberta")
+    tokenizer.backend_tokenizer.decoder = decoders.ByteLevel()
+    assert eou in tokenizer.get_vocab()
+    with pytest.raises(ValueError, match="'eou' must have an id of its own"):
+        fit_vocabulary(make_model("roberta", vocab_size=300), tokenizer, eou)
+
+
+def test_free_slots_and_added_tokens_are_symbols(make_model, make_tokenizer):
+    model, tokenizer = make_model("bert"), make_tokenizer(eou="[unused1]")
+    fit_vocabulary(model, tokenizer, "[unused1]")
+    fit_vocabulary(model, make_tokenizer(eou="made up"), "made up")
+    tokenizer.add_tokens(["[eos]"])
+    before = table(model)
+    fit_vocabulary(model, tokenizer, "[eos]")
+    assert torch.equal(table(model), before)
+
+
+@pytest.mark.parametrize(("eou", "fits"), [("[EOU]", True), ("<eou>", True), ("eou", False)])
+def test_a_vocabulary_of_whole_words(make_model, eou, fits):
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["[UNK]", "[CLS]", "[SEP]", "a", "eou", "[EOU]", "<eou>", *(f"word{i}" for i in range(57))]
+    backend = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    names = {f"{name}_token": f"[{name.upper()}]" for name in ("unk", "cls", "sep")}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, **names)
+    if fits:
+        fit_vocabulary(make_model("bert"), tokenizer, eou)
+        return
+    with pytest.raises(ValueError, match="'eou', which the tokenizer finds in text"):
+        fit_vocabulary(make_model("bert"), tokenizer, eou)
