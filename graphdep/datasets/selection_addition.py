@@ -78,7 +78,7 @@ class Addition:
         query = f"SELECT id, form, crc FROM {table} WHERE form IN (SELECT value FROM json_each(?))"
         numbers = {}
         for row in self.database.execute(query, [json.dumps(distinct)]):
-            check(table, *row)
+            check(table, row)
             numbers[row[1]] = row[0]
         new = [form for form in distinct if form not in numbers]
         added = dict(zip(new, range(self.totals[TOTALS[table]], 1 << 32)))
@@ -116,7 +116,7 @@ def known(database: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, in
     for key in keys:
         row = database.execute(query, (key,)).fetchone()
         if row is not None:
-            check("keys", row[0], key, row[1])
+            check("keys", (row[0], key, row[1]))
             found[key] = row[0]
     return found
 
@@ -147,7 +147,7 @@ def _content(database: sqlite3.Connection) -> str:
     sha = hashlib.sha256()
     for table in ("words", "relations", "utterances", "pools", "pairs"):
         for row in database.execute(f"SELECT * FROM {table} ORDER BY id"):
-            check(table, *row)
+            check(table, row)
             sha.update(repr(row[:-1]).encode())
     return sha.hexdigest()
 

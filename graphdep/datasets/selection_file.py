@@ -66,24 +66,22 @@ def check_sum(table: str, number: int, *values: Any) -> int:
     return crc32(_ENCODE[table](*values), number ^ _SALTS[table])
 
 
-def check(table: str, number: int, *values: Any) -> None:
+def check(table: str, row: Row) -> None:
     """Sees to it that a row is what was written.
 
     Args:
         table: Its table.
-        number: Its number.
-        values: Its other values, and the sum that is stored with them.
+        row: Its number, its other values, and the sum that is stored with them.
 
     Raises:
         sqlite3.DatabaseError: If it is not.
     """
-    *values_only, stored = values
     try:
-        right = check_sum(table, number, *values_only) == stored
+        if crc32(_ENCODE[table](*row[1:-1]), row[0] ^ _SALTS[table]) == row[-1]:
+            return
     except (TypeError, struct.error):  # a value of another type
-        right = False
-    if not right:
-        raise sqlite3.DatabaseError(f"row {number} of {table} has another check sum")
+        pass
+    raise sqlite3.DatabaseError(f"row {row[0]} of {table} has another check sum")
 
 
 def create(database: sqlite3.Connection) -> None:
@@ -202,7 +200,7 @@ def write_note(database: sqlite3.Connection, name: str, value: bytes) -> None:
 def checked(table: str, rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
     """Numbers of rows, and their other values without the sum."""
     for row in rows:
-        check(table, *row)
+        check(table, row)
         yield row[0], row[1:-1]
 
 
@@ -213,9 +211,10 @@ def pairs_of(rows: Iterable[Row], totals: Counter[str]) -> Iterator[tuple[int, P
         rows: Number, pool, response, label and sum of each; context and sum of its pool.
         totals: How many utterances there are.
     """
-    for number, pool, response, label, crc, context, of_pool in rows:
-        check("pairs", number, pool, response, label, crc)
-        check("pools", pool, context, of_pool)
+    for row in rows:
+        check("pairs", row[:5])
+        number, pool, response, label, _, context, _ = row
+        check("pools", (pool, *row[5:]))
         if len(context) % NUMBERS.itemsize:
             raise sqlite3.DatabaseError(f"the context of pool {pool} has {len(context)} bytes")
         turns = np.frombuffer(context, NUMBERS)
@@ -235,17 +234,17 @@ def trees_of(rows: Iterable[Row], totals: Counter[str]) -> Iterator[tuple[int, T
     """
     rest = iter(rows)
     while some := list(islice(rest, _TREES)):
-        trees = [_tree_of(*row) for row in some]
+        trees = [_tree_of(row) for row in some]
         _check_trees(trees, totals)
         yield from zip((row[0] for row in some), trees)
 
 
-def _tree_of(number: int, data: bytes, crc: int) -> Tree:
-    check("utterances", number, data, crc)
+def _tree_of(row: Row) -> Tree:
+    check("utterances", row)
     try:
-        return unpack_tree(data)
+        return unpack_tree(row[1])
     except ValueError as error:
-        raise sqlite3.DatabaseError(f"utterance {number}: {error}") from error
+        raise sqlite3.DatabaseError(f"utterance {row[0]}: {error}") from error
 
 
 def _check_trees(trees: list[Tree], totals: Counter[str]) -> None:

@@ -252,7 +252,7 @@ class SelectionStore:
                 if self._held is not None and self._held != find_note(database, "content"):
                     raise OSError(f"{self.path} was made again and has other numbers: load the dataset again")
                 yield database
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter of a damaged message
             if isinstance(error, sqlite3.OperationalError) and any(text in str(error) for text in _JUST_NOW):
                 raise OSError(f"{self.path} cannot be used just now ({error})") from error
             raise ValueError(

@@ -614,6 +614,22 @@ def test_raw_files_that_changed_below_a_half_built_file(tmp_path, monkeypatch):
         load(tmp_path)
 
 
+def test_a_file_that_was_begun_with_other_batches(tmp_path, monkeypatch, caplog):
+    put(tmp_path, random_rows(1, 20))
+    put(tmp_path / "other", random_rows(1, 20))
+    whole = load(tmp_path / "other", keep_parses=False)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(selection_builder, "POOLS", 3)
+        load(tmp_path, parser=Trees(stop=2), keep_parses=False)
+    monkeypatch.setattr(selection_builder, "POOLS", 4)
+    calls = iter(range(3))
+    original = selection_builder._batches
+    monkeypatch.setattr(selection_builder, "_batches", lambda pools: [next(calls), original(pools)][1])
+    dataset = load(tmp_path, keep_parses=False)
+    assert dataset._store.content() == whole._store.content()
+    assert f"{file_of(tmp_path)} was begun with 6 pools, where no batch of 4 ends: it is made" in caplog.text
+
+
 def test_raw_from(tmp_path):
     put(tmp_path / "source")
     folder = tmp_path / "source" / "raw" / "ubuntu-v1"

@@ -34,3 +34,11 @@ def test_no_words_are_no_bytes():
     empty = np.zeros(0, dtype=np.int64)
     assert pack_tree(empty, empty, empty) == b""
     assert [len(column) for column in unpack_tree(b"")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x00", b"\x001234", b"\x40123", b"\x03123456", b"\x0c123456", b"\x30123456"]
+)
+def test_what_was_not_packed(data):
+    with pytest.raises(ValueError, match=r"the first byte must have three widths|are not one and the same"):
+        unpack_tree(data)

@@ -29,7 +29,7 @@ def put(root: Path, folder: str = "train", log=LOG, links=LINKS, name: str = "20
     target.mkdir(parents=True, exist_ok=True)
     path = target / f"{name}.ascii.txt"
     path.write_text("".join(f"{line}\n" for line in log))
-    (target / f"{name}.annotation.txt").write_text("".join(f"{line}\n" for line in links))
+    (target / f"{name}.annotation.txt").write_text("".join(f"{line}\n" for line in links), "utf-8")
     return path
 
 
@@ -170,6 +170,8 @@ KINDS = ("ascii", "annotation")
         (["[10:00] ann: hi"], LINKS, r"ascii\.txt:1: a line must be '\[hh:mm\] <name> text'"),
         (LOG, ["1 2"], r"annotation\.txt:1: a line must be 'number number -' \(got '1 2'\)"),
         (LOG, ["1 11 -"], r"annotation\.txt:1: the log has no line 11, only 0 to 10 \(got '1 11 -'\)"),
+        (LOG, ["1 " + "9" * 5000 + " -"], r"annotation\.txt:1: a line must be 'number number -' \(got '1 99"),
+        (LOG, ["1 ٢ -"], r"annotation\.txt:1: a line must be 'number number -' \(got '1 ٢ -'\)"),
         (LOG, LINKS[:1], r"ascii\.txt:3: 0 responses can be negatives, fewer than 1"),
     ],
 )
