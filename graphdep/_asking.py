@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
+from rich.console import Console
+from rich.progress import track
+from torch import nn
 from torch_geometric.data import Data
 
 from graphdep.io.text import has_half_character
+
+T = TypeVar("T")
+# What the checkpoints of each kind of task are for.
+_USES = {
+    "sentence": ("sentence vectors", "graphdep.SentenceEncoder and `graphdep embed`"),
+    "dialogue": ("responses", "graphdep.Responder and `graphdep generate`"),
+    "selection": ("rankings", "graphdep.ResponseSelector and `graphdep rank`"),
+    "post-training": ("an encoder", "its folder `encoder`, which graphdep.nn.pretrained.load_encoder takes"),
+}
 
 
 def batches_by_size(examples: Sequence[Data], batch_size: int) -> list[list[int]]:
@@ -20,6 +33,31 @@ def check_batch_size(batch_size: Any) -> None:
     """Raises :class:`ValueError` if it is no whole number above 0."""
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
+
+
+def check_kind(checkpoint: str, task: str, kind: str, wanted: str) -> None:
+    """Raises :class:`ValueError` if a checkpoint's task is not of the kind that a class is for, and says what
+    the checkpoint is for.
+    """
+    if kind != wanted:
+        raise ValueError(
+            f"{checkpoint}: trained on the task {task!r}, which gives no {_USES[wanted][0]} but "
+            f"{_USES[kind][0]}: see {_USES[kind][1]}"
+        )
+
+
+def check_weights(model: nn.Module, checkpoint: str) -> None:
+    """Raises :class:`ValueError` if a weight is not finite."""
+    if not all(parameter.isfinite().all() for parameter in model.parameters()):
+        raise ValueError(f"{checkpoint}: has diverged in training: its weights are not finite")
+
+
+def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool) -> Iterator[T]:
+    """The items, with a bar on stderr: if :obj:`progress` says so, or where it is :obj:`None` on a terminal
+    that has :obj:`much` to wait for.
+    """
+    shown = much and sys.stderr.isatty() if progress is None else progress
+    return iter(track(items, what, console=Console(stderr=True), disable=not shown))
 
 
 def check_list(name: str, value: Any) -> None:

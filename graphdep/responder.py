@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import torch
-from rich.console import Console
-from rich.progress import track
 from torch_geometric.data import Batch, Data
 
-from graphdep._asking import batches_by_size, check_batch_size, check_list, check_texts
+from graphdep._asking import (
+    batches_by_size,
+    check_batch_size,
+    check_kind,
+    check_list,
+    check_texts,
+    check_weights,
+    tracked,
+)
 from graphdep.alignment import utterance_data
 from graphdep.data import join_utterances
 from graphdep.decoding import DecodeConfig, Hypothesis
@@ -23,7 +28,7 @@ from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence_encoder import parser_to_use
-from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.checkpoint import load_task
 from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.truncation import truncate
 
@@ -78,12 +83,12 @@ class Responder:
         check_batch_size(batch_size)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
-        self.config = _dialogue_config(self.checkpoint, state)
+        check_kind(self.checkpoint, state.config.task, state.config.kind, "dialogue")
+        self.config = cast(DialogueConfig, state.config)
         self.decoding = _decode_config(self.config, decoding)
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.model, self.edges = cast(DialogueModel, task.model).to(self.device), task.edges
-        if not all(parameter.isfinite().all() for parameter in self.model.parameters()):
-            raise ValueError(f"{self.checkpoint}: has diverged in training: its weights are not finite")
+        check_weights(self.model, self.checkpoint)
         self.vocab, self.relations = state.vocab, state.relations
         name = parser_to_use(checkpoint, self.config.parser, parser)
         options = {} if isinstance(name, Parser) else {"progress": progress}
@@ -111,7 +116,9 @@ class Responder:
         _check_contexts(contexts)
         examples = self._examples([list(context)[-self.config.max_turns :] for context in contexts])
         found: list[list[Hypothesis]] = [[] for _ in examples]
-        for numbers in self._track(batches_by_size(examples, self.batch_size)):
+        batches = batches_by_size(examples, self.batch_size)
+        much = len(examples) >= _PROGRESS_FROM
+        for numbers in tracked(batches, "responding", self.progress, much=much):
             batch = Batch.from_data_list([examples[number] for number in numbers])
             responses = self.model.generate(self.edges(batch.to(self.device)), self.decoding)
             for number, hypotheses in zip(numbers, responses):
@@ -129,21 +136,6 @@ class Responder:
 
     def _text(self, ids: Sequence[int]) -> str:
         return detokenize(self.vocab.words_of(ids), truecase=self.config.lower)
-
-    def _track(self, batches: list[list[int]]) -> Iterator[list[int]]:
-        shown = self.progress
-        if shown is None:
-            shown = sum(map(len, batches)) >= _PROGRESS_FROM and sys.stderr.isatty()
-        return iter(track(batches, "responding", console=Console(stderr=True), disable=not shown))
-
-
-def _dialogue_config(checkpoint: str, state: RunState) -> DialogueConfig:
-    if not isinstance(state.config, DialogueConfig):
-        raise ValueError(
-            f"{checkpoint}: trained on the task {state.config.task!r}, which gives no responses "
-            "but sentence vectors: see graphdep.SentenceEncoder and `graphdep embed`"
-        )
-    return state.config
 
 
 def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeConfig:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import torch
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from graphdep._asking import batches_by_size, check_batch_size, check_list, check_texts
+from graphdep._asking import (
+    batches_by_size,
+    check_batch_size,
+    check_kind,
+    check_list,
+    check_texts,
+    check_weights,
+    tracked,
+)
 from graphdep.alignment import EncodedUtterance, selection_data
 from graphdep.nn.models import SelectionModel
 from graphdep.parsing import Parser, resolve_parser
@@ -83,15 +89,11 @@ class ResponseSelector:
         check_batch_size(batch_size)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
-        if not isinstance(state.config, SelectionConfig):
-            raise ValueError(
-                f"{self.checkpoint}: trained on the task {state.config.task!r}, which ranks no responses"
-            )
-        self.config = state.config
+        check_kind(self.checkpoint, state.config.task, state.config.kind, "selection")
+        self.config = cast(SelectionConfig, state.config)
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.model, self.edges = cast(SelectionModel, task.model).to(self.device), task.edges
-        if not all(parameter.isfinite().all() for parameter in self.model.parameters()):
-            raise ValueError(f"{self.checkpoint}: has diverged in training: its weights are not finite")
+        check_weights(self.model, self.checkpoint)
         self.tokens, self.relations = tokens_of(self.model, state.vocab), state.relations
         name = parser_to_use(checkpoint, self.config.parser, parser)
         options = {} if isinstance(name, Parser) else {"progress": progress}
@@ -135,10 +137,10 @@ class ResponseSelector:
         }
         self.cut_words = {"context": 0, "candidates": 0}
         starts = range(0, len(pools), _CHUNK)
-        rankings = (
-            self._rank_some(pools[start : start + _CHUNK], utterances) for start in self._track(starts)
-        )
-        return [ranking for some in rankings for ranking in some]
+        rankings: list[Ranking] = []
+        for start in tracked(starts, "ranking", self.progress, much=len(starts) > 1):
+            rankings += self._rank_some(pools[start : start + _CHUNK], utterances)
+        return rankings
 
     def _texts(self, pool: Mapping[str, Sequence[str]]) -> list[str]:
         return [*self._turns(pool), *pool["candidates"]]
@@ -180,12 +182,6 @@ class ResponseSelector:
                 f"{self.checkpoint}: gives scores that are not finite: it has diverged in training"
             )
         return scores
-
-    def _track(self, starts: range) -> Iterator[int]:
-        shown = self.progress
-        if shown is None:
-            shown = len(starts) > 1 and sys.stderr.isatty()
-        return iter(track(starts, "ranking", console=Console(stderr=True), disable=not shown))
 
 
 def _ranking(logits: list[float]) -> Ranking:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.progress import track
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep._asking import shown
+from graphdep._asking import check_kind, shown, tracked
 from graphdep.data import to_data
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, resolve_parser
@@ -130,7 +127,8 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         row = {text: number for number, text in enumerate(parses)}
         trees = {row[text]: join_sentences(parse) for text, parse in parses.items() if parse}
         vectors = torch.zeros(len(row), parts.encoder.hidden_channels)
-        for batch in self._track(_batches(trees, int(size))):
+        batches, much = _batches(trees, int(size)), len(trees) >= _PROGRESS_FROM
+        for batch in tracked(batches, "encoding", self.progress, much=much):
             vectors[batch] = parts.encode([trees[number] for number in batch])
         vectors = vectors[[row[text] for text in values]]
         self._check_finite(vectors)
@@ -182,21 +180,11 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from graphdep.training import load_task  # here, since Lightning takes seconds to import
 
         task, state = load_task(self.checkpoint)
-        encoder = task.model.encoder
-        if not isinstance(encoder, TextEncoder):
-            raise ValueError(
-                f"{os.fspath(self.checkpoint)}: trained on the task {state.config.task!r}, which gives no "
-                "sentence vectors but responses: see graphdep.Responder and `graphdep generate`"
-            )
+        check_kind(os.fspath(self.checkpoint), state.config.task, state.config.kind, "sentence")
+        encoder = cast(TextEncoder, task.model.encoder)
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         return _Parts(encoder.to(device), state.vocab, state.relations, task.edges), parser
-
-    def _track(self, batches: list[list[int]]) -> Iterator[list[int]]:
-        shown = self.progress
-        if shown is None:
-            shown = sum(map(len, batches)) >= _PROGRESS_FROM and sys.stderr.isatty()
-        return iter(track(batches, "encoding", console=Console(stderr=True), disable=not shown))
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_loaded"}

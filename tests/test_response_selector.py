@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch_geometric.data import Batch
 
-from graphdep import RelationVocab, ResponseSelector, Sentence, Vocab
+from graphdep import RelationVocab, Responder, ResponseSelector, Sentence, SentenceEncoder, Vocab
 from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
@@ -190,3 +190,11 @@ def test_checkpoints_that_cannot_rank_are_refused(tmp_path):
         ResponseSelector(save(tmp_path, change=spoil), parser=Stub())
     with pytest.raises(ValueError, match="trained with the parser"):
         ResponseSelector(save(tmp_path, parser="stanza:zh"))
+
+
+def test_a_checkpoint_of_selection_gives_neither_vectors_nor_responses(checkpoint):
+    for other, what in ((SentenceEncoder, "sentence vectors"), (Responder, "responses")):
+        message = f"task 'ubuntu', which gives no {what} but rankings: see graphdep.ResponseSelector"
+        with pytest.raises(ValueError, match=message):
+            model = other(checkpoint, parser=Stub())
+            model.encode(["ann saw bob"])

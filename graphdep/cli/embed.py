@@ -33,13 +33,7 @@ def embed(
             help="A .npy, .csv or .tsv file, written whole or not at all. [default: CSV on stdout]",
         ),
     ] = None,
-    parser: Annotated[
-        str | None,
-        typer.Option(
-            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
-            "another one than bundled. [default: bundled]"
-        ),
-    ] = None,
+    parser: o.ModelParser = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
     json: o.Json = False,
 ) -> None:

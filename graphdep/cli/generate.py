@@ -76,13 +76,7 @@ def generate(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of draws.", rich_help_panel=_DECODING)] = None,
-    parser: Annotated[
-        str | None,
-        typer.Option(
-            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
-            "another one than bundled. [default: bundled]"
-        ),
-    ] = None,
+    parser: o.ModelParser = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
     json: o.Json = False,
 ) -> None:

@@ -44,6 +44,13 @@ Parser = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
+ModelParser = Annotated[
+    str | None,
+    typer.Option(
+        help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
+        "another one than bundled. [default: bundled]"
+    ),
+]
 LimitTrain = Annotated[
     int | None,
     typer.Option(

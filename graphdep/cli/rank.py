@@ -32,13 +32,7 @@ def rank(
         Path | None,
         typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
     ] = None,
-    parser: Annotated[
-        str | None,
-        typer.Option(
-            help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
-            "another one than bundled. [default: bundled]"
-        ),
-    ] = None,
+    parser: o.ModelParser = None,
     batch_size: Annotated[
         int, typer.Option(min=1, metavar="N", help="Pairs of a context and a candidate a batch.")
     ] = 64,

@@ -106,4 +106,6 @@ def test_a_checkpoint_of_another_task_is_refused(rank, tmp_path, pools):
     other = train(TrainConfig.of("dt", task="sst", **corpus, **sizes), tmp_path / "run")["checkpoint"]
     result, _ = rank(POOLS, "--checkpoint", other)
     assert result.exit_code != 0
-    assert "which ranks no responses" in " ".join(result.stderr.split())
+    assert "which gives no rankings but sentence vectors: see graphdep.SentenceEncoder" in " ".join(
+        result.stderr.split()
+    )

@@ -9,7 +9,6 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.models.graph_transformer import check_within_examples
 
 
 @torch.compiler.disable  # the number of edges is data
@@ -31,7 +30,7 @@ def layout_of(data: Data, edges: BaseTransform | None = None) -> AttentionLayout
             if edges is None
             else f"'edges' ({edges}) builds no edges: put an edge constructor at its end"
         )
-    check_within_examples(data)
+    _check_within_examples(data)
     return AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
 
 
@@ -45,3 +44,18 @@ def _with_edges(data: Data, edges: BaseTransform) -> Data:
             f"'edges' must keep the nodes of the data (it makes {own.num_nodes} of {data.num_nodes})"
         )
     return own
+
+
+@torch.compiler.disable  # reads values
+def _check_within_examples(data: Data) -> None:
+    """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device."""
+    edges, batch = data.edge_index, data.get("batch")
+    if batch is None or edges.device.type != "cpu" or not edges.numel():
+        return
+    source, target = batch[edges]
+    if not torch.equal(source, target):
+        first = int((source != target).nonzero()[0])
+        raise ValueError(
+            f"'edge_index' joins nodes of different examples (edge {first}: {edges[:, first].tolist()}): a "
+            "transform of a batch must keep to its examples, see data.batch"
+        )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.models._layout import layout_of
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
@@ -98,14 +97,8 @@ class GraphTransformer(TextEncoder):
         return getattr(self.layers[0].conv, "heads", 1)
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
-        if data.edge_index is None:
-            raise ValueError(
-                "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
-            )
+        layout = layout_of(data)
         self._check(data)
-        layout = AttentionLayout(
-            data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr")
-        )
         given = {"edge_type": data.get("edge_type"), "layout": layout}
         x = self.embedding(data)
         layers = [x]
@@ -119,7 +112,6 @@ class GraphTransformer(TextEncoder):
     def _check(self, data: Data) -> None:
         if any("edge_type" in wanted for wanted in self.wanted) and "edge_type" not in data:
             raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
-        check_within_examples(data)
         if "clique" not in data:
             return
         for layer, wanted in zip(self.layers, self.wanted):
@@ -128,21 +120,6 @@ class GraphTransformer(TextEncoder):
                     f"{type(layer.conv).__name__} sees edges alone and the data has a 'clique': write its "
                     "pairs out, e.g. with resolve('transformer', materialize=True)"
                 )
-
-
-@torch.compiler.disable  # reads values
-def check_within_examples(data: Data) -> None:
-    """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device."""
-    edges, batch = data.edge_index, data.get("batch")
-    if batch is None or edges.device.type != "cpu" or not edges.numel():
-        return
-    source, target = batch[edges]
-    if not torch.equal(source, target):
-        first = int((source != target).nonzero()[0])
-        raise ValueError(
-            f"'edge_index' joins nodes of different examples (edge {first}: {edges[:, first].tolist()}): a "
-            "transform of a batch must keep to its examples, see data.batch"
-        )
 
 
 def _wanted(conv: nn.Module | Tensor) -> list[str]:
