@@ -13,6 +13,7 @@ from graphdep.transforms.nodes import Nodes
 from graphdep.transforms.presets import PRESETS, resolve
 from graphdep.transforms.random_tree import RandomTree
 from graphdep.transforms.relation_edges import RelationEdges
+from graphdep.transforms.relation_links import RelationLinks
 from graphdep.transforms.relation_nodes import RelationNodes
 from graphdep.transforms.reversed_tree import ReversedTree
 from graphdep.transforms.rewired_edges import RewiredEdges
@@ -21,6 +22,7 @@ from graphdep.transforms.self_loops import SelfLoops
 from graphdep.transforms.special_edges import SpecialEdges
 from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
 from graphdep.transforms.tree_path_types import TreePathTypes
+from graphdep.transforms.unlabelled import Unlabelled
 
 __all__ = [
     # edges
@@ -31,6 +33,7 @@ __all__ = [
     "MarkedEdges",
     "MergeTypes",
     "RelationEdges",
+    "RelationLinks",
     "RewiredEdges",
     "RootEdges",
     "SelfLoops",
@@ -42,6 +45,7 @@ __all__ = [
     "RandomTree",
     "RelationNodes",
     "ReversedTree",
+    "Unlabelled",
     # what they are made of
     "PRESETS",
     "EdgeConstructor",

@@ -16,12 +16,14 @@ from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.marked_edges import MarkedEdges
 from graphdep.transforms.merge_types import MergeTypes
 from graphdep.transforms.relation_edges import RelationEdges
+from graphdep.transforms.relation_links import RelationLinks
 from graphdep.transforms.relation_nodes import RelationNodes
 from graphdep.transforms.root_edges import RootEdges
 from graphdep.transforms.self_loops import SelfLoops
 from graphdep.transforms.special_edges import SpecialEdges
 from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
 from graphdep.transforms.tree_path_types import TreePathTypes
+from graphdep.transforms.unlabelled import Unlabelled
 
 
 def transformer(*, scope: str = "example", materialize: bool = False) -> BaseTransform:
@@ -87,16 +89,25 @@ def dam(
     direction: str = "both",
     pieces: str = "first",
     overview: tuple[str, ...] = ("CLS",),
+    relation_links: bool = False,
+    labels: bool = True,
     position: str = "sequence",
 ) -> BaseTransform:
     """A node per arc; words and special nodes of the example complete, words with their relation nodes.
 
-    Nodes of the types ``overview`` see and are seen by all relation nodes of the example. Where ROOT stands
-    for the sentence, ``overview=("CLS", "ROOT")`` gives it the view that the paper gives [CLS].
+    Nodes of the types ``overview`` see and are seen by all relation nodes of the example; ``overview=()`` is
+    for none. Where ROOT stands for the sentence, ``overview=("CLS", "ROOT")`` gives it the view that the
+    paper gives [CLS]. ``direction`` and ``position`` are those of :class:`RelationEdges` and
+    :class:`RelationNodes`. Not in the paper: ``relation_links`` lets relations of arcs that share a word see
+    each other, and ``labels=False`` makes all of them one, see :class:`Unlabelled`.
     """
-    words = CompleteEdges("example", node_types=("ROOT", "WORD", "CLS", "SEP", "EOU"))
-    view = SpecialEdges(overview, others=("RELATION",))
-    return Compose([RelationNodes(position), words | RelationEdges(direction, pieces=pieces) | view])
+    edges = CompleteEdges("example", node_types=("ROOT", "WORD", "CLS", "SEP", "EOU"))
+    edges = edges | RelationEdges(direction, pieces=pieces)
+    if overview:
+        edges = edges | SpecialEdges(overview, others=("RELATION",))
+    if relation_links:
+        edges = edges | RelationLinks()
+    return Compose([*([] if labels else [Unlabelled()]), RelationNodes(position), edges])
 
 
 def lisa(*, pieces: str = "all") -> EdgeConstructor:

@@ -20,7 +20,8 @@ class RelationEdges(EdgeConstructor):
 
     Args:
         direction: ``"to_relation"``: word -> relation node (which attends to the words), ``"to_word"``:
-            relation node -> word, or ``"both"``. (default: ``"both"``)
+            relation node -> word, ``"both"``, or ``"none"``, which leaves relation nodes to themselves.
+            (default: ``"both"``)
         pieces: See :class:`EdgeConstructor`; the paper takes ``"first"``. (default: ``"all"``)
 
     Raises:
@@ -28,17 +29,19 @@ class RelationEdges(EdgeConstructor):
     """
 
     def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
-        self.direction = choice("direction", direction, ("both", "to_relation", "to_word"))
+        self.direction = choice("direction", direction, ("both", "to_relation", "to_word", "none"))
         self.pieces = check_pieces(pieces)
 
     def build(self, nodes: Nodes) -> EdgeSet:
         if "arc_node_index" not in nodes.data:
             raise ValueError("RelationEdges joins words and relation nodes: put RelationNodes() before it")
         relation = nodes["arc_node_index"]
-        word, arc, _ = nodes.spread(nodes.first[nodes["arc_index"]].view(-1), relation.repeat(2), self.pieces)
+        word, arc, _ = nodes.spread(
+            nodes.first[nodes["arc_index"]].flatten(), relation.repeat(2), self.pieces
+        )
         source, target = [relation], [relation]
-        if self.direction != "to_word":
+        if self.direction in ("both", "to_relation"):
             source, target = [*source, word], [*target, arc]
-        if self.direction != "to_relation":
+        if self.direction in ("both", "to_word"):
             source, target = [*source, arc], [*target, word]
         return EdgeSet(nodes, torch.cat(source), torch.cat(target))

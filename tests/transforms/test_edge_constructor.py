@@ -25,6 +25,7 @@ from graphdep.transforms import (
     MergeTypes,
     RandomTree,
     RelationEdges,
+    RelationLinks,
     RelationNodes,
     ReversedTree,
     RewiredEdges,
@@ -33,6 +34,7 @@ from graphdep.transforms import (
     SpecialEdges,
     TreeDistanceEdges,
     TreePathTypes,
+    Unlabelled,
     resolve,
 )
 
@@ -53,6 +55,9 @@ SETTINGS = [
     CompleteEdges(node_types=["WORD"]),
     *(TreeDistanceEdges(d, pieces=p) for d in (1, 2) for p in ("all", "first")),
     *(RelationEdges(d, pieces=p) for d in ("both", "to_word", "to_relation") for p in ("all", "first")),
+    RelationEdges("none"),
+    RelationLinks(),
+    Unlabelled(),
     *(
         TreePathTypes(d, self_type=s, pieces=p)
         for d in (1, 2)
@@ -99,7 +104,7 @@ def prepared(setting, data):
         return TreePathTypes()(SelfLoops()(data))
     if isinstance(setting, TreePathTypes):
         return SelfLoops()(data)
-    return RelationNodes()(data) if isinstance(setting, RelationEdges) else data
+    return RelationNodes()(data) if isinstance(setting, (RelationEdges, RelationLinks)) else data
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=repr)

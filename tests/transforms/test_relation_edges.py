@@ -10,7 +10,7 @@ from graphdep.testing.slow_tree import SlowTree, attended
 from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import RelationEdges, RelationNodes
 
-directions = st.sampled_from(["both", "to_relation", "to_word"])
+directions = st.sampled_from(["both", "to_relation", "to_word", "none"])
 pieces = st.sampled_from(["all", "first"])
 
 
@@ -21,8 +21,8 @@ def test_against_loop(data, direction, pieces):
     words = {(node, node) for node in data.arc_node_index.tolist()}
     for node, arc in zip(data.arc_node_index.tolist(), data.arc_index.t().tolist()):
         for word in arc:
-            words |= {(word, node)} if direction != "to_word" else set()
-            words |= {(node, word)} if direction != "to_relation" else set()
+            words |= {(word, node)} if direction in ("both", "to_relation") else set()
+            words |= {(node, word)} if direction in ("both", "to_word") else set()
     assert set(attended(RelationEdges(direction, pieces=pieces)(data))) == slow.spread(words, pieces)
 
 

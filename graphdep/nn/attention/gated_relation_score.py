@@ -6,11 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
+from graphdep.nn.attention.edge_terms import EdgeTerms, check_edge_type
 from graphdep.vocab import RelationVocab
 
 GATES = ("sigmoid", "tanh", None)
 STATES = ("query", "key")
 UNTYPED = ("keep", "gate")
+STARTS = ("random", "closed")
 
 
 def reset_relation(relation: nn.Embedding) -> None:
@@ -40,6 +42,11 @@ class GatedRelationScore(nn.Module):
     The paper's text asks for tanh and for the key word's state, its Eq. 3 for the sigmoid and
     :math:`\mathbf{h}_i`; the equation is the default.
 
+    With ``start="closed"`` nothing changes at first, as pretrained layers need it, while gradients flow:
+    :math:`\mathbf{V}_g = 0` shuts the tanh gate, and without a gate :math:`\mathbf{V}_r = 0`. The sigmoid of
+    Eq. 3 has no such start: without a bias no weights make it 0 for all states, and half open as it starts it
+    halves the scores of typed pairs.
+
     Args:
         in_channels: Size of the node states :math:`\mathbf{h}`.
         heads: Number of attention heads.
@@ -50,18 +57,19 @@ class GatedRelationScore(nn.Module):
             ``"query"``)
         untyped: Pairs of relation NONE ``"keep"`` their score or go through the ``"gate"``. (default:
             ``"keep"``)
+        start: ``"random"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. (default: ``"random"``)
         relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; without, the
             module has its own. (default: :obj:`None`)
 
     Shapes:
         - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
           :math:`(|\mathcal{E}|)`
-        - output: ``attn_bias`` and ``score_scale``, both :math:`(|\mathcal{E}|, H)`, for
-          :func:`~graphdep.nn.attention.edge_attention`; the scale is :obj:`None` without the gate
+        - output: :class:`EdgeTerms` with ``attn_bias`` and ``score_scale``, both
+          :math:`(|\mathcal{E}|, H)`; the scale is :obj:`None` without the gate
 
     Raises:
-        ValueError: If :obj:`gate`, :obj:`gate_state`, :obj:`untyped` or the shape of :obj:`relation` is
-            wrong.
+        ValueError: If :obj:`gate`, :obj:`gate_state`, :obj:`untyped`, :obj:`start` or the shape of
+            :obj:`relation` is wrong, or an edge has no relation of the table.
     """
 
     def __init__(
@@ -74,9 +82,14 @@ class GatedRelationScore(nn.Module):
         gate: str | None = "sigmoid",
         gate_state: str = "query",
         untyped: str = "keep",
+        start: str = "random",
         relation: nn.Embedding | None = None,
     ) -> None:
         super().__init__()
+        if start not in STARTS:
+            raise ValueError(f"'start' must be 'random' or 'closed' (got {start!r})")
+        if start == "closed" and gate == "sigmoid":
+            raise ValueError("start='closed' needs gate='tanh' or gate=None: no weights make the sigmoid 0")
         if untyped not in UNTYPED:
             raise ValueError(f"'untyped' must be 'keep' or 'gate' (got {untyped!r})")
         if gate not in GATES:
@@ -87,7 +100,7 @@ class GatedRelationScore(nn.Module):
             shape = [*relation.weight.shape]
             raise ValueError(f"'relation' must be of shape [{num_relations}, {relation_dim}] (got {shape})")
         self.in_channels, self.heads, self.gate, self.gate_state = in_channels, heads, gate, gate_state
-        self.untyped = untyped
+        self.untyped, self.start = untyped, start
         # A shared table is its owner's: registered here as well, a state_dict would hold it once a layer.
         self._shared = (relation,)
         self.own_relation = None if relation is not None else nn.Embedding(num_relations, relation_dim)
@@ -113,12 +126,15 @@ class GatedRelationScore(nn.Module):
             glorot(self.gate_node)
             glorot(self.gate_relation)
             nn.init.normal_(self.gate_out, std=0.02)  # every gate starts near 0: a sigmoid half open
+        if self.start == "closed":
+            nn.init.zeros_(self.lin_score if self.gate is None else self.gate_out)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor | None]:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
+        check_edge_type(edge_type, edge_index, self.relation.num_embeddings)
         typed = (edge_type != RelationVocab.NONE).unsqueeze(-1)
         score = self.relation.weight @ self.lin_score
         if self.gate is None:
-            return score.index_select(0, edge_type) * typed, None
+            return EdgeTerms(score.index_select(0, edge_type) * typed)
         # (h_i W_ge + r_ij W_gr) V_g = h_i (W_ge V_g) + r_ij (W_gr V_g): a node part and a relation part.
         node = x @ torch.einsum("hcr,hr->ch", self.gate_node, self.gate_out)
         relation = self.relation.weight @ torch.einsum("hcr,hr->ch", self.gate_relation, self.gate_out)
@@ -128,11 +144,12 @@ class GatedRelationScore(nn.Module):
         logit = node.index_select(0, end) + gate_r
         gate = logit.sigmoid() if self.gate == "sigmoid" else logit.tanh()
         gate = gate * typed if self.untyped == "keep" else gate
-        return gate * score_e, 1 - gate
+        return EdgeTerms(gate * score_e, 1 - gate)
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.in_channels}, heads={self.heads}, "
             f"num_relations={self.relation.num_embeddings}, relation_dim={self.relation.embedding_dim}, "
-            f"gate={self.gate!r}, gate_state={self.gate_state!r}, untyped={self.untyped!r})"
+            f"gate={self.gate!r}, gate_state={self.gate_state!r}, untyped={self.untyped!r}, "
+            f"start={self.start!r})"
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor, nn
 
 from graphdep.nn.attention import AttentionLayout
@@ -86,32 +85,17 @@ class GatedRelationConv(AttentionConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         edge_index = self._check(x, edge_index)
-        _check_types(edge_type, edge_index, self.score.relation.num_embeddings)
         layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
         if self.score.untyped == "gate" and layout.group is not None:
             edge_type = nn.functional.pad(edge_type, (0, layout.pairs.size(1) - layout.num_edges))
             layout = layout.materialize()
             edge_index = layout.edge_index
-        attn_bias, score_scale = self.score(x, edge_index, edge_type)
+        terms = self.score(x, edge_index, edge_type)
         return self.attend(
             x,
             edge_index,
-            attn_bias=attn_bias,
-            score_scale=score_scale,
+            attn_bias=terms.attn_bias,
+            score_scale=terms.score_scale,
             layout=layout,
             return_attention_weights=return_attention_weights,
         )
-
-
-@torch.compiler.disable  # reads values
-def _check_types(edge_type: Tensor, edge_index: Tensor, num_relations: int) -> None:
-    if edge_type.shape != edge_index.shape[1:]:
-        shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
-        raise ValueError(
-            f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
-        )
-    if edge_type.device.type == "cpu" and edge_type.numel():  # elsewhere it would stall the device
-        low, high = (int(x) for x in edge_type.aminmax())
-        if low < 0 or high >= num_relations:
-            wrong = low if low < 0 else high
-            raise ValueError(f"'edge_type' holds relation {wrong}, but there are {num_relations}")

@@ -19,12 +19,14 @@ from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.post_training_model import PostTrainingModel
 from graphdep.nn.models.re_co_sa import ReCoSa
 from graphdep.nn.models.relatedness_head import RelatednessHead
+from graphdep.nn.models.relation_embedding import RelationEmbedding
 from graphdep.nn.models.response_decoder import ResponseDecoder
 from graphdep.nn.models.selection_model import SelectionModel
 from graphdep.nn.models.sentence_model import SentenceModel
 from graphdep.nn.models.sentence_pair_model import SentencePairModel
 from graphdep.nn.models.sia import SIA
 from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.nn.models.token_model import TokenModel
 from graphdep.nn.models.transformer_decoder import TransformerDecoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
 from graphdep.nn.models.tree_lstm import TreeLSTM
@@ -53,11 +55,13 @@ __all__ = [
     "PostTrainingModel",
     "ReCoSa",
     "RelatednessHead",
+    "RelationEmbedding",
     "ResponseDecoder",
     "SelectionModel",
     "SentenceModel",
     "SentencePairModel",
     "TextEncoder",
+    "TokenModel",
     "TransformerDecoder",
     "TransformerLayer",
     "TreeLSTM",

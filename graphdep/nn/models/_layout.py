@@ -5,15 +5,22 @@ from __future__ import annotations
 import copy
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.nn.attention import AttentionLayout
 
 
-@torch.compiler.disable  # the number of edges is data
 def layout_of(data: Data, edges: BaseTransform | None = None) -> AttentionLayout:
-    """The layout of a layer: over the edges of the data, or over edges of its own.
+    """The layout of a layer; see :func:`typed_layout_of`."""
+    return typed_layout_of(data, edges)[0]
+
+
+@torch.compiler.disable  # the number of edges is data
+def typed_layout_of(data: Data, edges: BaseTransform | None = None) -> tuple[AttentionLayout, Tensor | None]:
+    """The layout of a layer, over the edges of the data or over edges of its own, and the relation of each
+    edge, where edges have types.
 
     Args:
         data: The nodes, with edges where the layer has none of its own. It is left as it is.
@@ -31,7 +38,8 @@ def layout_of(data: Data, edges: BaseTransform | None = None) -> AttentionLayout
             else f"'edges' ({edges}) builds no edges: put an edge constructor at its end"
         )
     _check_within_examples(data)
-    return AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
+    layout = AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
+    return layout, data.get("edge_type")
 
 
 def _with_edges(data: Data, edges: BaseTransform) -> Data:

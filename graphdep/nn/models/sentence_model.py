@@ -24,6 +24,13 @@ class SentenceModel(nn.Module):
     Shapes:
         - data: a batch of :math:`B` examples of one utterance each; output: the head's, :math:`(B, C')`
 
+    Example:
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> head = ClassificationHead(encoder.hidden_channels, 2, dropout=0.1, std=0.02)
+        >>> model = SentenceModel(encoder, head)
+        >>> model(encoder.to_data([("It rains.", "The sun shines.")], edges="dam")).shape
+        torch.Size([1, 2])
+
     Raises:
         ValueError: If the examples do not have one sentence each, or not what the encoder reads out.
     """

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, keep_state, register
+from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, keep_input, keep_state, register
 
 # Two examples of a trial: of different lengths, so that neither positions nor neighbours can agree by chance.
 _TRIAL_LENGTHS = (5, 3)
@@ -89,7 +89,7 @@ def examine(model: Any) -> Anatomy:
 def run_model(
     model: Any,
     anatomy: Anatomy,
-    input_ids: Tensor,
+    nodes: Tensor,
     position: Tensor,
     segment: Tensor,
     graph: LayerEdges,
@@ -97,14 +97,17 @@ def run_model(
 ) -> tuple[Tensor, list[Tensor]]:
     """The states of packed examples, and those of every layer if wanted, for which :func:`hook_blocks` must
     have been called: ``[num_nodes, C]`` each.
+
+    Nodes are given by their ids, or as vectors that stand for what ids have in the embedding table.
     """
     register()  # each time: the process may be another one than the constructor's
     inputs: dict[str, Any] = {"position_ids": (position + anatomy.first_position)[None], **_NO_CAPTURE}
     if anatomy.num_segments:
         segment = segment if anatomy.num_segments > 1 else torch.zeros_like(segment)
         inputs["token_type_ids"] = segment[None]
+    inputs["inputs_embeds" if nodes.is_floating_point() else "input_ids"] = nodes[None]
     graph.states = [] if return_layers else None
-    x = model(input_ids=input_ids[None], graph=graph, **inputs).last_hidden_state
+    x = model(graph=graph, **inputs).last_hidden_state
     layers = _layers(x, graph)
     graph.states = None  # a checkpoint runs its block again, in the backward pass
     return x[0], layers
@@ -120,16 +123,20 @@ def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
 
 
 def hook_blocks(model: nn.Module, anatomy: Anatomy) -> list[RemovableHandle]:
-    """Lets the blocks give their states to :attr:`LayerEdges.states`; the handles take that back.
+    """Lets blocks and their attention give states to the :class:`LayerEdges` of a pass; the handles take that
+    back.
 
     Keep the handles with the model: in another process, unpickling them keeps other hooks from taking the
-    places of these. Nothing is done, and there are no handles, where blocks do so already.
+    places of these. Nothing is done, and there are no handles, where they do so already.
     """
-    return [
-        block.register_forward_hook(keep_state, with_kwargs=True)
-        for block in dict.fromkeys(blocks(model, anatomy))
-        if keep_state not in block._forward_hooks.values()
-    ]
+    handles = []
+    for attention in dict.fromkeys(map(model.get_submodule, anatomy.attentions)):
+        if keep_input not in attention._forward_pre_hooks.values():
+            handles.append(attention.register_forward_pre_hook(keep_input, with_kwargs=True))
+    for block in dict.fromkeys(blocks(model, anatomy)):
+        if keep_state not in block._forward_hooks.values():
+            handles.append(block.register_forward_hook(keep_state, with_kwargs=True))
+    return handles
 
 
 def _block(model: nn.Module, path: list[str]) -> nn.Module:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
 
-from graphdep.nn.attention import AttentionLayout, edge_attention
+from graphdep.nn.attention import AttentionLayout, EdgeTerms, edge_attention
 
 NAME = "graphdep"
 
@@ -21,19 +21,34 @@ class LayerEdges:
     Args:
         shared: The edges of every layer that has none of its own.
         own: The edges of single layers, by their attention module.
+        terms: What the edges of single layers add, by their attention module, as a function of the states
+            that the layer reads.
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`.
         weights: Where the layers put ``(pairs, alpha)`` in turn; :obj:`None`: nowhere.
         calls: The attention modules in the order of their calls; :obj:`None`: not kept.
         states: Where :func:`keep_state` puts what the first block reads, then what each block gives;
             :obj:`None`: nowhere.
+        reads: What the layer at work reads, from :func:`keep_input` until its attention takes it.
     """
 
     shared: AttentionLayout | None
     own: dict[nn.Module, AttentionLayout] = field(default_factory=dict)
+    terms: dict[nn.Module, Callable[[Tensor], EdgeTerms]] = field(default_factory=dict)
     backend: str = "auto"
     weights: list[tuple[Tensor, Tensor]] | None = None
     calls: list[nn.Module] | None = None
     states: list[Tensor] | None = None
+    reads: Tensor | None = None
+
+
+def keep_input(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A hook before attention modules that hands what they read to the :class:`LayerEdges` of the pass.
+
+    It runs again where a checkpoint runs a block again; hooks of the block itself do not.
+    """
+    graph = kwargs.get("graph")
+    if graph is not None and attention in graph.terms:
+        graph.reads = _input_of(args, kwargs)[0]
 
 
 def keep_state(block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
@@ -45,8 +60,12 @@ def keep_state(block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], 
     if graph is None or graph.states is None:
         return
     if not graph.states:
-        graph.states.append(args[0] if args else kwargs["hidden_states"])
+        graph.states.append(_input_of(args, kwargs))
     graph.states.append(output[0] if isinstance(output, tuple) else output)
+
+
+def _input_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    return args[0] if args else kwargs["hidden_states"]
 
 
 def graph_attention(
@@ -88,6 +107,7 @@ def graph_attention(
         graph.calls.append(module)
     layout = graph.own.get(module, graph.shared)
     assert layout is not None
+    terms = _terms(graph, module)
     q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
     if q.size(1) != k.size(1):
         k, v = (x.repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))
@@ -99,6 +119,7 @@ def graph_attention(
         k,
         v,
         layout.edge_index,
+        **terms,
         layout=layout,
         dropout_p=dropout,
         return_attention_weights=graph.weights is not None,
@@ -109,6 +130,15 @@ def graph_attention(
         assert graph.weights is not None
         graph.weights.append(weights)
     return out[None], None
+
+
+def _terms(graph: LayerEdges, module: nn.Module) -> dict[str, Tensor | None]:
+    """What the edges of a layer add, for the states that it reads."""
+    if module not in graph.terms:
+        return {}
+    reads, graph.reads = graph.reads, None  # kept, it would tie a checkpoint to what it is a part of
+    assert reads is not None
+    return graph.terms[module](reads)._asdict()
 
 
 def register() -> None:

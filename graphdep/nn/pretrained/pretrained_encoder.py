@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import logging
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -12,13 +13,15 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
+from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.alignment import EncodedUtterance, SubwordTokens, text_data
 from graphdep.nn.attention.edge_attention import BACKENDS
-from graphdep.nn.models._layout import layout_of
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.nn.pretrained._input import check_nodes, check_texts, node_inputs, warn_of_cuts
+from graphdep.nn.pretrained._layers import edges_of_layers
 from graphdep.nn.pretrained.anatomy import blocks, examine, hook_blocks, run_model
 from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, quiet_transformers
 from graphdep.nn.pretrained.vocabulary import fit_vocabulary
@@ -28,8 +31,6 @@ from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab
 
 Edges: TypeAlias = str | BaseTransform
-
-logger = logging.getLogger("graphdep.nn.pretrained")
 
 
 class PretrainedEncoder(TextEncoder):
@@ -41,6 +42,10 @@ class PretrainedEncoder(TextEncoder):
     padded model. An encoder that ignores the interface or has attention that edges cannot express (DeBERTa,
     MPNet, T5, GPT) is refused: a short trial at construction compares all hidden states with those of the
     model's own attention.
+
+    What a method adds to the model is given to it afterwards: :meth:`add_relations` for nodes that stand for
+    relations, :meth:`add_terms` for what typed edges do to scores and values. It is in the ``state_dict``,
+    and neither in :meth:`parameter_groups` nor in what :meth:`save_pretrained` writes.
 
     Args:
         model: A ``transformers.PreTrainedModel`` without a head, as ``AutoModel`` gives it. It is taken over:
@@ -57,6 +62,7 @@ class PretrainedEncoder(TextEncoder):
 
     Attributes:
         hidden_channels: Size of the node states.
+        embedding_channels: Size of the word embeddings, which most models have of the same size.
         num_layers: Number of layers.
         heads: Attention heads of a layer.
         max_length: Nodes that an example may have.
@@ -105,10 +111,75 @@ class PretrainedEncoder(TextEncoder):
         self.hidden_channels, self.heads = self.anatomy.hidden_channels, self.anatomy.heads
         self.num_layers, self.max_length = self.anatomy.num_layers, self.anatomy.max_length
         self.layer_edges = self._resolve_edges(edges or {})
+        self.relations: nn.Module | None = None
+        self.terms = nn.ModuleDict()
         self.train(model.training)
 
+    @property
+    def embedding_channels(self) -> int:
+        return self.model.get_input_embeddings().embedding_dim
+
     def reset_parameters(self) -> None:
-        """Does nothing: the weights are learnt already, and resetting a model around them must keep them."""
+        """Draws what was added anew. The model's weights are learnt already: they stay."""
+        reset(self.relations)
+        reset(self.terms)
+
+    def add_relations(self, embedding: nn.Module) -> PretrainedEncoder:
+        """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes of arcs.
+
+        Their input is ``embedding(deprel)`` in place of a word embedding; positions, segments, LayerNorm and
+        dropout come on top as for words. The module is moved to the device and type of the model.
+
+        Args:
+            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with
+                :attr:`embedding_channels`.
+
+        Raises:
+            ValueError: If the encoder has such a module, its vectors are of another size, or the model takes
+                no vectors for nodes.
+        """
+        if self.relations is not None:
+            raise ValueError(f"the encoder has an embedding of relations already: {self.relations}")
+        if "inputs_embeds" not in inspect.signature(self.model.forward).parameters:
+            raise ValueError(f"{type(self.model).__name__} takes no 'inputs_embeds', which relations need")
+        embedding = embedding.to(self.model.device, self.model.dtype)
+        with torch.no_grad():
+            size = embedding(torch.zeros(1, dtype=torch.long, device=self.model.device)).size(-1)
+        if size != self.embedding_channels:
+            raise ValueError(
+                f"'embedding' must give vectors of size {self.embedding_channels}, that of the word "
+                f"embeddings (got {size})"
+            )
+        self.relations = embedding.train(self.training)
+        return self
+
+    def add_terms(
+        self, make: Callable[[], nn.Module], layers: Iterable[int] | None = None
+    ) -> PretrainedEncoder:
+        """Lets typed edges change scores and values, by a module of its own for each layer.
+
+        A module is called as ``module(x, edge_index, edge_type)`` and gives
+        :class:`~graphdep.nn.attention.EdgeTerms`; ``x [N, C]`` are the states that the layer's attention
+        reads, the edges those of the layer. Pairs of a clique that are no edge have no terms. The modules are
+        moved to the device and type of the model.
+
+        Args:
+            make: Gives a new module, such as :class:`~graphdep.nn.attention.GatedRelationScore` or
+                :class:`~graphdep.nn.attention.RelationKeyValue`.
+            layers: Numbers of the layers, from 0. (default: all)
+
+        Raises:
+            ValueError: If there is no such layer, it has terms already, or layers share their parameters.
+        """
+        numbers = [*dict.fromkeys(range(self.num_layers) if layers is None else layers)]
+        self._check_layers("layers", numbers)
+        taken = [number for number in numbers if str(number) in self.terms]
+        if taken:
+            raise ValueError(f"layer {taken[0]} has terms already: {self.terms[str(taken[0])]}")
+        for number in numbers:
+            module = make().to(self.model.device, self.model.dtype)
+            self.terms[str(number)] = module.train(self.training)
+        return self
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """States of [CLS], one an example: the texts of a pair are read together, and neither has a vector.
@@ -171,7 +242,7 @@ class PretrainedEncoder(TextEncoder):
             raise ValueError(
                 f"'max_length' must be at most {self.max_length}, the positions there are (got {length})"
             )
-        parts = _check_texts(texts)
+        parts = check_texts(texts)
         trees, self.parser_failures = parse_joined(
             resolve_parser(parser), [text for part in parts for text in part]
         )
@@ -181,7 +252,7 @@ class PretrainedEncoder(TextEncoder):
             text_data(*(next(encoded) for _ in part), tokens=self.tokens, max_length=length) for part in parts
         ]
         batch = Batch.from_data_list(examples)
-        _warn_of_cuts(batch.cut_words, length)
+        warn_of_cuts(batch.cut_words, length)
         return resolve(edges)(batch.to(self.model.device))
 
     def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:
@@ -211,7 +282,8 @@ class PretrainedEncoder(TextEncoder):
 
         for layers :math:`l = 1, \ldots, L` and the embeddings (:math:`l = 0`), from "How to Fine-Tune BERT
         for Text Classification?". Biases and the weights of LayerNorm, which have one dimension, do not
-        decay. Frozen parameters are left out; those of a head are the caller's.
+        decay. Frozen parameters are left out; those of a head, and of what was added to the model, are the
+        caller's.
 
         Args:
             lr: :math:`\eta`, of the last layer.
@@ -225,7 +297,7 @@ class PretrainedEncoder(TextEncoder):
         if not 0.0 < layer_decay <= 1.0:
             raise ValueError(f"'layer_decay' must be above 0 and at most 1 (got {layer_decay})")
         top = self.num_layers
-        depths = ((p, top) for p in self.parameters()) if layer_decay == 1.0 else self._depths()
+        depths = ((p, top) for p in self.model.parameters()) if layer_decay == 1.0 else self._depths()
         groups: dict[tuple[float, float], list[Tensor]] = {}
         for parameter, depth in depths:
             if parameter.requires_grad:
@@ -252,7 +324,7 @@ class PretrainedEncoder(TextEncoder):
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Writes model and tokenizer as transformers has them, in safetensors, for :func:`load_encoder` and
-        for others. Edges of single layers are not kept.
+        for others. Edges of single layers and what was added to the model are not kept.
 
         Raises:
             ValueError: If :obj:`folder` is a file.
@@ -269,37 +341,37 @@ class PretrainedEncoder(TextEncoder):
                 file.replace(path / file.name)
 
     def _run(self, data: Data, graph: LayerEdges, return_layers: bool) -> tuple[Tensor, list[Tensor]]:
-        self._check(data)
+        check_nodes(data, self.max_length, self.relations is not None)
         if not data.num_nodes:  # which transformers cannot reshape
             x = torch.zeros(0, self.hidden_channels, dtype=self.model.dtype, device=data.input_ids.device)
             if graph.weights is not None:
                 nothing = data.input_ids.new_zeros(2, 0), x.new_zeros(0, self.heads)
                 graph.weights.extend([nothing] * self.num_layers)
             return x, [x] * (self.num_layers + 1)
-        return run_model(
-            self.model, self.anatomy, data.input_ids, data.position, data.segment, graph, return_layers
-        )
+        nodes = node_inputs(self.model, self.relations, data)
+        return run_model(self.model, self.anatomy, nodes, data.position, data.segment, graph, return_layers)
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
-        """Each set of edges has one layout, which its layers share."""
-        shared = None if len(self.layer_edges) == self.num_layers else layout_of(data)
-        made = {edges: layout_of(data, edges) for edges in set(self.layer_edges.values())}
         modules = [self.model.get_submodule(name) for name in self.anatomy.attentions]
-        own = {modules[number]: made[edges] for number, edges in self.layer_edges.items()}
-        return LayerEdges(shared, own, self.backend, weights)
+        graph = edges_of_layers(data, modules, self.layer_edges, self.terms)
+        return replace(graph, backend=self.backend, weights=weights)
 
     def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:
-        for number in edges:
-            if not 0 <= number < self.num_layers:
-                raise ValueError(
-                    f"'edges' names layer {number}, but the layers are 0 to {self.num_layers - 1}"
-                )
-        if edges and self.anatomy.shares_layers:
-            raise ValueError(
-                f"'edges' needs layers of their own: those of {type(self.model).__name__} are one block"
-            )
+        self._check_layers("edges", edges)
         by_name = {name: resolve(name) for name in set(edges.values())}
         return {number: by_name[name] for number, name in edges.items()}
+
+    def _check_layers(self, argument: str, layers: Iterable[int]) -> None:
+        """Raises :class:`ValueError` unless these are layers that can be treated one by one."""
+        for number in layers:
+            if not 0 <= number < self.num_layers:
+                raise ValueError(
+                    f"{argument!r} names layer {number}, but the layers are 0 to {self.num_layers - 1}"
+                )
+        if layers and self.anatomy.shares_layers:
+            raise ValueError(
+                f"{argument!r} needs layers of their own: those of {type(self.model).__name__} are one block"
+            )
 
     def _depths(self) -> list[tuple[nn.Parameter, int]]:
         """All parameters: 0 for the embeddings, the layer's number from 1, the last for what follows it."""
@@ -316,46 +388,3 @@ class PretrainedEncoder(TextEncoder):
             depth = layer.get(parameter, self.num_layers if depth else 0)
             result.append((parameter, depth))
         return result
-
-    def _check(self, data: Data) -> None:
-        for key in ("input_ids", "position", "segment"):
-            if key not in data:
-                raise ValueError(
-                    f"the data has no {key!r}: make it with to_data(), text_data() or selection_data()"
-                )
-        beyond = (data.position >= self.max_length).nonzero()
-        if beyond.numel():
-            batch = data.get("batch")
-            example = 0 if batch is None else int(batch[beyond[0]])
-            inside = data.position if batch is None else data.position[batch == example]
-            raise ValueError(
-                f"example {example} has {int(inside.max()) + 1} positions, the encoder {self.max_length}: "
-                "give a smaller 'max_length' where the data is made"
-            )
-
-
-def _check_texts(texts: Sequence[str | tuple[str, str]]) -> list[tuple[str, ...]]:
-    """One or two strings a text."""
-    if isinstance(texts, str) or len(texts) == 0:
-        raise ValueError(f"'texts' must be a list of at least one text (got {texts!r})")
-    parts = []
-    for number, text in enumerate(texts):
-        part = tuple(text) if isinstance(text, (tuple, list)) else (text,)
-        if len(part) not in (1, 2) or not all(isinstance(x, str) for x in part):
-            raise ValueError(f"'texts[{number}]' must be a string or a pair of strings (got {text!r})")
-        if not all(x.strip() for x in part):
-            raise ValueError(f"'texts[{number}]' is blank: it has no words (got {text!r})")
-        parts.append(part)
-    return parts
-
-
-def _warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
-    texts, words = int(cut_words.any(dim=1).sum()), int(cut_words.sum())
-    if words:
-        logger.warning(
-            "%d of %d texts do not fit into %d nodes: %d words are cut (see 'cut_words')",
-            texts,
-            len(cut_words),
-            max_length,
-            words,
-        )

@@ -48,7 +48,7 @@ def test_equals_the_formula(gate: str | None, gate_state: str) -> None:
     score = module(gate, gate_state)
     x, edge_index, edge_type = graph()
     x.requires_grad_()
-    attn_bias, score_scale = score(x, edge_index, edge_type)
+    attn_bias, score_scale, *_ = score(x, edge_index, edge_type)
     assert attn_bias.shape == (25, HEADS)
     assert (score_scale is None) == (gate is None)
     s_e = torch.randn(25, HEADS, dtype=torch.float64)
@@ -72,7 +72,7 @@ def test_no_relation_no_score(gate: str | None, gate_state: str) -> None:
     none = edge_type == RelationVocab.NONE
     assert none.any()
     assert not none.all()
-    attn_bias, score_scale = score(x, edge_index, edge_type)
+    attn_bias, score_scale, *_ = score(x, edge_index, edge_type)
     assert torch.equal(attn_bias[none], torch.zeros_like(attn_bias[none]))
     assert score_scale is None or torch.equal(score_scale[none], torch.ones_like(score_scale[none]))
     loss = attn_bias.sum() + (0 if score_scale is None else score_scale.sin().sum())
@@ -87,7 +87,7 @@ def test_heads_have_their_own_parameters(gate: str | None, gate_state: str) -> N
     own = {"lin_score": 1} | (
         {} if gate is None else dict.fromkeys(("gate_node", "gate_relation", "gate_out"), 0)
     )
-    attn_bias, score_scale = score(*graph())
+    attn_bias, score_scale, *_ = score(*graph())
     for h in range(HEADS):
         loss = attn_bias[:, h].sum() + (0 if score_scale is None else score_scale[:, h].sum())
         for (name, dim), grad in zip(
@@ -101,7 +101,7 @@ def test_heads_have_their_own_parameters(gate: str | None, gate_state: str) -> N
 def test_whose_state_the_gate_reads(gate_state: str) -> None:
     score = module("sigmoid", gate_state)
     x = graph()[0].requires_grad_()
-    attn_bias, _ = score(x, torch.tensor([[3], [1]]), torch.tensor([2]))  # node 1 attends to node 3
+    attn_bias, *_ = score(x, torch.tensor([[3], [1]]), torch.tensor([2]))  # node 1 attends to node 3
     (grad,) = torch.autograd.grad(attn_bias.sum(), x)
     assert grad.any(dim=1).nonzero().flatten().tolist() == ([1] if gate_state == "query" else [3])
 
@@ -125,20 +125,43 @@ def test_relations_may_be_shared() -> None:
 
 
 def test_no_edges() -> None:
-    attn_bias, score_scale = module("sigmoid")(
+    attn_bias, score_scale, *rest = module("sigmoid")(
         torch.zeros(3, SIZE).double(), torch.zeros(2, 0).long(), torch.zeros(0).long()
     )
     assert attn_bias.shape == score_scale.shape == (0, HEADS)
+    assert rest == [None, None]
+
+
+@pytest.mark.parametrize("gate", ["tanh", None])
+@pytest.mark.parametrize("untyped", ["keep", "gate"])
+def test_a_closed_start_changes_nothing_and_learns(gate: str | None, untyped: str) -> None:
+    torch.manual_seed(0)
+    score = GatedRelationScore(SIZE, HEADS, RELATIONS, gate=gate, untyped=untyped, start="closed").double()
+    attn_bias, score_scale, *_ = score(*graph())
+    assert not attn_bias.any()
+    assert score_scale is None or torch.equal(score_scale, torch.ones_like(score_scale))
+    s_e = torch.randn(25, HEADS, dtype=torch.float64)
+    loss = (attn_bias + (s_e if score_scale is None else score_scale * s_e)).square().sum()
+    first = score.lin_score if gate is None else score.gate_out
+    (grad,) = torch.autograd.grad(loss, first)
+    assert bool((grad != 0).all())
+
+
+def test_the_sigmoid_cannot_start_closed() -> None:
+    with pytest.raises(ValueError, match="start='closed' needs gate='tanh' or gate=None"):
+        GatedRelationScore(SIZE, HEADS, RELATIONS, start="closed")
+    with pytest.raises(ValueError, match=r"'start' must be 'random' or 'closed' \(got 'open'\)"):
+        GatedRelationScore(SIZE, HEADS, RELATIONS, start="open")
 
 
 def test_repr() -> None:
     assert str(module("tanh", "key")) == (
         "GatedRelationScore(5, heads=3, num_relations=7, relation_dim=4, gate='tanh', gate_state='key', "
-        "untyped='keep')"
+        "untyped='keep', start='random')"
     )
     assert str(module(None)) == (
         "GatedRelationScore(5, heads=3, num_relations=7, relation_dim=4, gate=None, gate_state='query', "
-        "untyped='keep')"
+        "untyped='keep', start='random')"
     )
 
 

@@ -32,6 +32,18 @@ def test_reset_parameters() -> None:
     assert all(bool(parameter.isfinite().all()) for parameter in head.parameters())
 
 
+def test_as_bert_draws_it() -> None:
+    torch.manual_seed(0)
+    head = ClassificationHead(400, 30, std=0.02)
+    assert not head.lin.bias.any()
+    assert abs(float(head.lin.weight.detach().std()) - 0.02) < 1e-3
+    nn.init.ones_(head.lin.bias)
+    head.reset_parameters()
+    assert not head.lin.bias.any()
+    with pytest.raises(ValueError, match=r"'std' must be above 0 \(got 0.0\)"):
+        ClassificationHead(2, 2, std=0.0)
+
+
 def test_sizes_are_checked() -> None:
     with pytest.raises(ValueError, match=r"'in_channels' must be at least 1 \(got 0\)"):
         ClassificationHead(0, 2)

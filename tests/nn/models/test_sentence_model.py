@@ -7,8 +7,11 @@ import torch
 from torch import nn
 from torch_geometric.data import Batch, Data
 
-from graphdep import RelationVocab, Vocab, to_data
-from graphdep.nn.models import ClassificationHead, DependencyTransformer, SentenceModel
+from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
+from graphdep.alignment import EncodedUtterance, VocabTokens, text_data
+from graphdep.nn.models import ClassificationHead, DependencyTransformer, SentenceModel, TextEncoder
+from graphdep.nn.models.selection_model import cls_nodes
+from graphdep.parsing.chain_parser import ChainParser as Chains
 from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
 
@@ -61,3 +64,54 @@ def test_reset_parameters() -> None:
         nn.init.constant_(parameter, torch.nan)
     model.reset_parameters()
     assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("texts", [["a text .", "one"], [("a text .", "one"), ("b", "c d")]])
+def test_the_state_of_cls_alone_where_an_encoder_reads_it_out(tmp_path, texts) -> None:
+    pytest.importorskip("transformers")
+    from graphdep.nn.pretrained import load_encoder
+    from graphdep.testing.tiny_encoder import write_tiny_encoder
+
+    encoder = load_encoder(write_tiny_encoder(tmp_path))
+    torch.manual_seed(0)
+    model = SentenceModel(encoder, ClassificationHead(8, 3, dropout=0.1, std=0.02)).eval()
+    data = encoder.to_data(texts, parser=Chains(), edges="sia")
+    out = model(data)
+    expected = encoder(data)[data.ptr[:-1]] @ model.head.lin.weight.T
+    torch.testing.assert_close(out, expected)
+    alone = [model(encoder.to_data([text], parser=Chains(), edges="sia")) for text in texts]
+    torch.testing.assert_close(torch.cat(alone), out)
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
+    model.reset_parameters()  # of the head alone
+    assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
+
+
+def test_relation_nodes_do_not_enter_the_head() -> None:
+    class States(TextEncoder):
+        hidden_channels = 4
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.x = None
+
+        def forward(self, data: Data) -> torch.Tensor:
+            return self.x
+
+        def readout(self, data: Data, x: torch.Tensor) -> torch.Tensor:
+            return x[cls_nodes(data)]
+
+    tokens = VocabTokens(VOCAB)
+    encoded = [EncodedUtterance.of(Sentence.chain(words), tokens, RELATIONS) for words in ("abc", "d", "ef")]
+    examples = [text_data(encoded[0], encoded[1], tokens=tokens, max_length=20)]
+    examples.append(text_data(encoded[2], tokens=tokens, max_length=20))
+    data = resolve("dam")(Batch.from_data_list(examples))
+    relation = data.node_type == NodeType.RELATION
+    assert int(relation.sum()) == 3
+    torch.manual_seed(0)
+    model = SentenceModel(States(), ClassificationHead(4, 2, std=0.02)).eval()
+    model.encoder.x = torch.randn(data.num_nodes, 4)
+    out = model(data)
+    model.encoder.x = model.encoder.x.masked_fill(relation[:, None], torch.nan)
+    torch.testing.assert_close(model(data), out)
+    model.encoder.x = model.encoder.x + 1
+    assert not torch.equal(model(data), out)

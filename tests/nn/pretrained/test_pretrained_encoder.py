@@ -32,25 +32,6 @@ FAMILIES = ("bert", "roberta")
 each_family = pytest.mark.parametrize("family", FAMILIES)
 
 
-@pytest.fixture(scope="module")
-def make(make_model, make_tokenizer):
-    """An encoder and, with equal weights, the padded model that it must equal."""
-
-    def make(family="bert", *, edges=None, double=True, **options):
-        # Every word of the tests is made of the first ids, so RoBERTa's table may be smaller than its merges.
-        options |= {"vocab_size": 300} if family == "roberta" else {}
-        models = [make_model(family, **options) for _ in range(2)]
-        tokenizer = make_tokenizer("roberta" if family == "roberta" else "bert")
-        encoder = PretrainedEncoder(models[0], tokenizer, edges=edges)
-        padded = models[1]
-        padded.set_attn_implementation("eager")
-        if padded.pooler is not None:
-            padded.pooler = None
-        return (encoder.double(), padded.double()) if double else (encoder, padded)
-
-    return make
-
-
 def example(encoder: PretrainedEncoder, seed: int, words: int | None = None) -> Data:
     rng = random.Random(seed)
     parts = [random_sentence(rng, words or rng.randint(1, 6)) for _ in range(rng.randint(1, 2))]

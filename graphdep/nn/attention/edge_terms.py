@@ -1,0 +1,52 @@
+"""What edges add to the attention over them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class EdgeTerms(NamedTuple):
+    r"""What edges do to scores and values: the keywords of :func:`~graphdep.nn.attention.edge_attention`.
+
+    A module that gives them is called as ``module(x, edge_index, edge_type)``, with the states that the layer
+    reads.
+
+    Args:
+        attn_bias: Added to the scores. (default: :obj:`None`)
+        score_scale: Multiplies the scores. (default: :obj:`None`)
+        edge_key: Added to the keys along the edges. (default: :obj:`None`)
+        edge_value: Added to the values along the edges. (default: :obj:`None`)
+
+    Shapes:
+        - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`
+        - edge_key, edge_value: :math:`(|\mathcal{E}|, H, d)`
+    """
+
+    attn_bias: Tensor | None = None
+    score_scale: Tensor | None = None
+    edge_key: Tensor | None = None
+    edge_value: Tensor | None = None
+
+
+@torch.compiler.disable  # reads values
+def check_edge_type(edge_type: Tensor, edge_index: Tensor, num_relations: int) -> None:
+    """Raises :class:`ValueError` unless every edge has a relation of a table of so many."""
+    if edge_type.shape != edge_index.shape[1:]:
+        shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
+        raise ValueError(
+            f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
+        )
+    check_relations("edge_type", edge_type, num_relations)
+
+
+@torch.compiler.disable  # reads values
+def check_relations(name: str, relation: Tensor, num_relations: int) -> None:
+    """Raises :class:`ValueError` if an id is not in a table of so many relations."""
+    if relation.device.type == "cpu" and relation.numel():  # elsewhere it would stall the device
+        low, high = (int(x) for x in relation.aminmax())
+        if low < 0 or high >= num_relations:
+            wrong = low if low < 0 else high
+            raise ValueError(f"{name!r} holds relation {wrong}, but there are {num_relations}")

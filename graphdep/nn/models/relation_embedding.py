@@ -1,0 +1,52 @@
+"""The input states of relation nodes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from graphdep.nn.attention.edge_terms import check_relations
+
+
+class RelationEmbedding(nn.Module):
+    r"""A vector for each relation, and one that marks all of them as relations, from "Augmenting Transformers
+    with Enhanced Dependency Structures by Treating Relations as New Words" (section 3.3).
+
+    .. math::
+        \mathbf{x}_l = \mathrm{Emb}_e(l) + \mathbf{e}_l
+
+    It stands in for the word embedding of RELATION nodes. Drawn as BERT's embeddings are: normal, with
+    standard deviation 0.02.
+
+    Args:
+        num_relations: Number of relation ids: ``len(relation_vocab)``.
+        channels: Size of the vectors.
+        type_embedding: Add :math:`\mathbf{e}_l`, the same for all relations. (default: :obj:`True`)
+
+    Shapes:
+        - deprel: :math:`(n)`, long; output :math:`(n, C)`
+
+    Raises:
+        ValueError: If a relation is not in the table.
+    """
+
+    def __init__(self, num_relations: int, channels: int, *, type_embedding: bool = True) -> None:
+        super().__init__()
+        self.relation = nn.Embedding(num_relations, channels)
+        self.kind = nn.Parameter(torch.empty(channels)) if type_embedding else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, deprel: Tensor) -> Tensor:
+        check_relations("deprel", deprel, self.relation.num_embeddings)
+        x = self.relation(deprel)
+        return x if self.kind is None else x + self.kind
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.relation.num_embeddings}, {self.relation.embedding_dim}, "
+            f"type_embedding={self.kind is not None})"
+        )

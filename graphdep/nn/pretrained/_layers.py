@@ -1,0 +1,55 @@
+"""The edges of every layer of an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.nn.attention import AttentionLayout, EdgeTerms
+from graphdep.nn.models._layout import typed_layout_of
+from graphdep.nn.pretrained.graph_attention import LayerEdges
+
+
+def edges_of_layers(
+    data: Data, attentions: Sequence[nn.Module], edges: Mapping[int, BaseTransform], terms: nn.ModuleDict
+) -> LayerEdges:
+    """What the layers attend over. Each set of edges has one layout, which its layers share.
+
+    Args:
+        data: The nodes, with edges unless all layers have edges of their own.
+        attentions: The attention module of each layer.
+        edges: What builds the edges of single layers.
+        terms: What the edges of single layers add, by the layer's number.
+
+    Raises:
+        ValueError: If a layer has no edges, they join two examples, or the terms of a layer lack types of
+            edges.
+    """
+    made = {transform: typed_layout_of(data, transform) for transform in set(edges.values())}
+    by_layer = {number: made[transform] for number, transform in edges.items()}
+    own = {attentions[number]: layout for number, (layout, _) in by_layer.items()}
+    shared = None
+    if len(by_layer) < len(attentions):
+        shared, edge_type = typed_layout_of(data)
+        by_layer = dict.fromkeys(range(len(attentions)), (shared, edge_type)) | by_layer
+    added = {
+        attentions[int(number)]: _terms_over(number, module, *by_layer[int(number)])
+        for number, module in terms.items()
+    }
+    return LayerEdges(shared, own, added)
+
+
+def _terms_over(
+    number: str, module: nn.Module, layout: AttentionLayout, edge_type: Tensor | None
+) -> Callable[[Tensor], EdgeTerms]:
+    """What a layer's edges add, as a function of the states that it reads."""
+    if edge_type is None:
+        raise ValueError(
+            f"the edges of layer {number} have no 'edge_type', which its terms need: take edges with types, "
+            "e.g. resolve('dt')"
+        )
+    return partial(module, edge_index=layout.edge_index, edge_type=edge_type)

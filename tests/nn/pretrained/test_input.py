@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import Compose
+
+from graphdep import NodeType, RelationVocab
+from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.nn.models import RelationEmbedding
+from graphdep.nn.pretrained import PretrainedEncoder
+from graphdep.testing import random_sentence
+from graphdep.transforms import ChainTree, CompleteEdges, RelationEdges, resolve
+
+RELATIONS = RelationVocab()
+LEAST = torch.finfo(torch.double).min
+each_family = pytest.mark.parametrize("family", ["bert", "roberta"])
+
+
+def example(encoder: PretrainedEncoder, seed: int) -> Data:
+    """One text or two of words of one piece or more, with a second governor for some words, which may close a
+    cycle.
+    """
+    rng = random.Random(seed)
+    trees = [random_sentence(rng, rng.randint(1, 6)) for _ in range(rng.randint(1, 2))]
+    parts = [replace(tree, form=[word * rng.randint(1, 2) for word in tree.form]) for tree in trees]
+    encoded = [EncodedUtterance.of(part, encoder.tokens, RELATIONS) for part in parts]
+    data = text_data(*encoded, tokens=encoder.tokens, max_length=20)
+    words = [int(i) for i in data.arc_index.unique()]
+    more = [pair for pair in pairwise(words) if rng.random() < 0.5]
+    data.arc_index = torch.cat([data.arc_index, torch.tensor(more, dtype=torch.long).view(-1, 2).T], dim=1)
+    labels = [RELATIONS["nsubj:xsubj"]] * len(more)
+    data.arc_type = torch.cat([data.arc_type, torch.tensor(labels, dtype=torch.long)])
+    return data
+
+
+def batch_of(encoder: PretrainedEncoder, seed: int = 0, **options) -> Batch:
+    examples = [example(encoder, seed * 10 + i) for i in range(4)]
+    return resolve("dam", **options)(Batch.from_data_list(examples))
+
+
+def with_relations(encoder: PretrainedEncoder, **options) -> PretrainedEncoder:
+    torch.manual_seed(1)
+    embedding = RelationEmbedding(len(RELATIONS), encoder.embedding_channels, **options)
+    for parameter in embedding.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    return encoder.add_relations(embedding)
+
+
+def additive_mask(batch: Batch, direction: str) -> Tensor:
+    """Eq. 1 as the numbers that a padded model adds to its scores: ``[B, 1, n + r, n + r]``."""
+    sizes = batch.ptr.diff().tolist()
+    mask = torch.full((len(sizes), 1, max(sizes), max(sizes)), LEAST, dtype=torch.double)
+    linked = {
+        pair
+        for node, arc in zip(batch.arc_node_index.tolist(), batch.arc_index.T.tolist())
+        for word in arc
+        for pair in ([(word, node), (node, word)] if direction == "both" else [(word, node)])
+    }
+    for number, size in enumerate(sizes):
+        start = int(batch.ptr[number])
+        is_word = (batch.node_type[start : start + size] != NodeType.RELATION).tolist()
+        for i in range(max(sizes)):
+            for j in range(max(sizes)):
+                if i >= size or j >= size:
+                    seen = i == j  # a row of padding sees itself
+                else:
+                    seen = i == 0 or j == 0 or i == j or (is_word[i] and is_word[j])
+                    seen |= (start + i, start + j) in linked
+                if seen:
+                    mask[number, 0, i, j] = 0
+    return mask
+
+
+def run_padded(model, embedding: RelationEmbedding, batch: Batch, mask: Tensor) -> list[Tensor]:
+    """All hidden states of the padded model, of the nodes alone."""
+    sizes = batch.ptr.diff().tolist()
+    rows = []
+    for data in batch.to_data_list():
+        words = data.node_type != NodeType.RELATION
+        vectors = model.get_input_embeddings()(data.input_ids[words])
+        rows.append(torch.cat([vectors, embedding(data.deprel[~words])]))
+    first = 0 if model.config.model_type == "bert" else model.config.pad_token_id + 1
+    columns = [batch.position + first, batch.segment * (model.config.type_vocab_size > 1)]
+    position, segment = (pad_sequence(column.split(sizes), batch_first=True) for column in columns)
+    out = model(
+        inputs_embeds=pad_sequence(rows, batch_first=True),
+        attention_mask=mask,
+        position_ids=position,
+        token_type_ids=segment,
+        output_hidden_states=True,
+    )
+    real = pad_sequence([torch.ones(n, dtype=torch.bool) for n in sizes], batch_first=True)
+    return [state[real] for state in out.hidden_states]
+
+
+@each_family
+@pytest.mark.parametrize("direction", ["both", "to_word"])
+@pytest.mark.parametrize("position", ["sequence", "dependent"])
+def test_dam_equals_the_padded_model_with_its_mask(make, family, direction, position):
+    encoder, padded = make(family, max_position_embeddings=70)
+    with_relations(encoder)
+    embedding = copy.deepcopy(encoder.relations)
+    batch = batch_of(encoder, direction=direction, position=position)
+    assert batch.segment.any()
+    x, layers = encoder(batch, return_layers=True)
+    expected = run_padded(padded, embedding, batch, additive_mask(batch, direction))
+    assert len(layers) == len(expected) == 4
+    for layer, wanted in zip(layers, expected):
+        torch.testing.assert_close(layer, wanted, rtol=1e-9, atol=1e-9)
+    weight = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+    (x * weight).sum().backward()
+    (expected[-1] * weight).sum().backward()
+    for (name, p), q in zip(encoder.model.named_parameters(), padded.parameters()):
+        assert p.grad.any(), name
+        torch.testing.assert_close(p.grad, q.grad, rtol=1e-7, atol=1e-9)
+    for p, q in zip(encoder.relations.parameters(), embedding.parameters(), strict=True):
+        assert p.grad.any()
+        torch.testing.assert_close(p.grad, q.grad, rtol=1e-7, atol=1e-9)
+
+
+def test_a_batch_is_its_examples(make):
+    encoder = with_relations(make(max_position_embeddings=70)[0])
+    batch = batch_of(encoder, 3)
+    alone = torch.cat([encoder(data) for data in batch.to_data_list()])
+    torch.testing.assert_close(encoder(batch), alone, rtol=1e-9, atol=1e-9)
+
+
+def test_without_relation_nodes_nothing_changes(make):
+    encoder = make()[0]
+    batch = resolve("transformer")(Batch.from_data_list([example(encoder, seed) for seed in range(3)]))
+    expected = encoder(batch)
+    torch.testing.assert_close(with_relations(encoder)(batch), expected)
+    encoder(batch).sum().backward()
+    assert not encoder.relations.kind.grad.any()  # there is one: DDP waits for it
+
+
+def test_vectors_of_another_size_than_the_states(make):
+    encoder = make("electra")[0]
+    assert (encoder.embedding_channels, encoder.hidden_channels) == (8, 12)
+    with_relations(encoder, type_embedding=False)
+    batch = batch_of(encoder, position="zero")
+    assert encoder(batch).shape == (batch.num_nodes, 12)
+    with pytest.raises(ValueError, match=r"must give vectors of size 8, .* word embeddings \(got 12\)"):
+        make("electra")[0].add_relations(RelationEmbedding(len(RELATIONS), 12))
+
+
+def test_relations_in_single_layers(make):
+    """The nodes are those of all layers; a layer may leave relations to themselves."""
+    alone = CompleteEdges(node_types=["WORD", "CLS", "SEP"]) | RelationEdges("none")
+    encoder = with_relations(make(edges={0: alone, 1: alone}, max_position_embeddings=70)[0])
+    batch = batch_of(encoder)
+    words = batch.node_type != NodeType.RELATION
+    plain = PretrainedEncoder(encoder.model, encoder.tokenizer)
+    without = resolve("transformer")(Batch.from_data_list([example(encoder, i) for i in range(4)]))
+    layers, expected = (
+        one(data, return_layers=True)[1] for one, data in ((encoder, batch), (plain, without))
+    )
+    for number in range(3):
+        torch.testing.assert_close(layers[number][words], expected[number])
+    assert not torch.allclose(layers[3][words], expected[3])
+
+
+@pytest.mark.parametrize("way", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_a_model_comes_back_from_a_file(make, way):
+    encoder = with_relations(make(max_position_embeddings=70)[0])
+    batch = batch_of(encoder)
+    again = way(encoder)
+    assert torch.equal(again(batch), encoder(batch))
+    assert {"relations.kind", "relations.relation.weight"} < {*encoder.state_dict()}
+    nn.init.zeros_(encoder.relations.kind)
+    assert not torch.allclose(again(batch), encoder(batch))
+
+
+def test_texts(make):
+    encoder = with_relations(make(double=False)[0])
+    data = encoder.to_data(["a low room", ("new ?", "a")], edges="dam")
+    arcs = data.arc_index.size(1)
+    assert int((data.node_type == NodeType.RELATION).sum()) == arcs > 0
+    assert encoder.readout(data, encoder(data)).shape == (2, 12)
+    chain = Compose([ChainTree(), resolve("dam")])
+    assert encoder.to_data(["a low room"], edges=chain).arc_node_index.numel() == 2
+
+
+# -- what cannot be ------------------------------------------------------------------------------------
+
+
+def test_relation_nodes_without_vectors(make):
+    encoder = make(max_position_embeddings=70)[0]
+    with pytest.raises(ValueError, match="has RELATION nodes, for which the encoder has no vectors"):
+        encoder(batch_of(encoder))
+
+
+def test_relations_beyond_the_positions(make):
+    encoder = with_relations(make(max_position_embeddings=20)[0])
+    examples = [example(encoder, seed) for seed in range(10)]
+    long = max(range(10), key=lambda i: examples[i].num_nodes + examples[i].arc_index.size(1))
+    size = examples[long].num_nodes + examples[long].arc_index.size(1)
+    batch = Batch.from_data_list([examples[0], examples[long]])
+    assert size > 20 >= batch.position.max() + 1
+    message = f"example 1 has {size} positions, the encoder 20: give relation nodes those of words, e.g. "
+    with pytest.raises(
+        ValueError, match=message + r"resolve\('dam', position='dependent'\), or give a small"
+    ):
+        encoder(resolve("dam")(batch))
+    encoder(resolve("dam", position="dependent")(batch))
+
+
+def test_other_errors(make, monkeypatch):
+    encoder = with_relations(make(max_position_embeddings=70)[0])
+    with pytest.raises(ValueError, match=r"has an embedding of relations already: RelationEmbedding\("):
+        with_relations(encoder)
+    batch = batch_of(encoder)
+    batch.deprel[-1] = len(RELATIONS)
+    with pytest.raises(ValueError, match=f"'deprel' holds relation {len(RELATIONS)}, but there are"):
+        encoder(batch)
+    encoder = make()[0]
+    monkeypatch.setattr(type(encoder.model), "forward", lambda self, input_ids, **options: None)
+    with pytest.raises(ValueError, match="BertModel takes no 'inputs_embeds', which relations need"):
+        with_relations(encoder)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+
+from graphdep import RelationVocab, Sentence, to_data
+from graphdep.testing import assert_batch_law, assert_same_data
+from graphdep.testing.strategies import example_lists, examples
+from graphdep.transforms import RelationNodes, Unlabelled, resolve
+
+DEP = RelationVocab()["dep"]
+
+
+@given(example_lists(max_size=3))
+def test_law(datas):
+    assert_batch_law(Unlabelled(), datas)
+
+
+@given(examples())
+def test_against_loop(data):
+    before = data.clone()
+    out = Unlabelled()(data)
+    assert_same_data(data, before)
+    kept = (RelationVocab.NONE, RelationVocab.SELF)
+    assert out.deprel.tolist() == [x if x in kept else DEP for x in data.deprel.tolist()]
+    assert out.arc_type.tolist() == [DEP] * data.arc_index.size(1)
+    assert torch.equal(out.arc_index, data.arc_index)
+
+
+def test_arcs_without_a_label_and_learned_ones():
+    relations = RelationVocab(["obl:in_front_of"])
+    s = Sentence(["a", "b", "c"], [0, 1, 1], ["root", "obl:in_front_of", "nsubj"])
+    data = to_data([s], relations=relations)
+    data.arc_type[2] = RelationVocab.UNK
+    assert Unlabelled()(data).arc_type.tolist() == [DEP] * 3
+    assert data.arc_type.unique().numel() == 3
+
+
+@given(examples())
+def test_dt_then_is_dt_without_labels(data):
+    first, second = resolve("dt")(Unlabelled()(data)), resolve("dt", labels=False)(data)
+    assert torch.equal(first.edge_index, second.edge_index)
+    assert torch.equal(first.edge_type, second.edge_type)
+
+
+def test_relation_nodes_then_are_alike(example):
+    data = RelationNodes()(Unlabelled()(to_data([example])))
+    assert data.deprel[data.arc_node_index].tolist() == [DEP] * 9
+
+
+def test_stale_labels(example):
+    for preset, key in (("dam", "arc_node_index"), ("dt", "edge_type")):
+        with pytest.raises(ValueError, match=f"Unlabelled would leave '{key}' stale: put it before"):
+            Unlabelled()(resolve(preset)(to_data([example])))
+    assert repr(Unlabelled()) == "Unlabelled()"
