@@ -160,8 +160,9 @@ class RelationVocab:
     ...                     learned labels, each followed by its inverse
     ======================  ==========================================================================
 
-    A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``), then to ``dep``;
-    :obj:`fallbacks` counts how often each label did.
+    A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``, ``obl:agent:by`` to
+    ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts how often each label did. The labels of enhanced
+    graphs are an open class: :meth:`learn` takes those that a training split has often enough.
 
     Args:
         learned: Further labels, appended after the fixed block. (default: none)
@@ -192,7 +193,12 @@ class RelationVocab:
         if label in self._ids:
             return self._ids[label]
         self.fallbacks[label] += 1
-        return self._ids.get(label.partition(":")[0], self._ids["dep"])
+        base = label
+        while ":" in base:
+            base = base.rpartition(":")[0]
+            if base in self._ids:
+                return self._ids[base]
+        return self._ids["dep"]
 
     def __contains__(self, label: str) -> bool:
         return label in self._ids
@@ -204,6 +210,25 @@ class RelationVocab:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} relations, {len(self.learned)} learned)"
+
+    @classmethod
+    def learn(cls, labels: Iterable[str], min_count: int = 5) -> RelationVocab:
+        """Counts labels, e.g. those of all arcs of a training split, and learns what the fixed block lacks.
+
+        Order: by count, then alphabetically, so that the same corpus always gives the same ids.
+
+        Args:
+            labels: One label an arc.
+            min_count: Labels seen less often are not learned, and so fall back. (default: :obj:`5`)
+
+        Raises:
+            ValueError: If :obj:`min_count` is less than 1.
+        """
+        if min_count < 1:
+            raise ValueError(f"'min_count' must be at least 1 (got {min_count})")
+        counts = Counter(labels)
+        kept = [label for label, n in counts.items() if n >= min_count and label not in cls._FIXED]
+        return cls(sorted(kept, key=lambda label: (-counts[label], label)))
 
     @classmethod
     def path(cls, a: int, b: int) -> int:

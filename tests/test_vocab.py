@@ -142,6 +142,46 @@ def test_fallback_to_the_base_then_to_dep_is_counted():
     assert "nmod:in_front_of" not in relations
 
 
+def test_fallback_goes_to_the_nearest_base():
+    relations = RelationVocab(["obl:agent:by"])
+    assert relations["obl:agent:by:x"] == relations["obl:agent:by"]
+    assert relations["obl:agent:with"] == relations["obl:agent"] != relations["obl"]
+    assert relations["nsubj:pass:xsubj"] == relations["nsubj:pass"]
+    assert relations.fallbacks == {"obl:agent:by:x": 1, "obl:agent:with": 1, "nsubj:pass:xsubj": 1}
+
+
+def test_learned_labels_are_those_seen_often_enough():
+    labels = ["conj:or"] * 5 + ["obl:in"] * 6 + ["conj:and"] * 6 + ["nmod:per"] * 4 + ["nsubj"] * 9
+    relations = RelationVocab.learn(iter(labels))
+    assert relations.learned == ["conj:and", "obl:in", "conj:or"]
+    assert [relations[label] for label in relations.learned] == [801, 803, 805]
+    assert not relations.fallbacks
+    assert relations["nmod:per"] == relations["nmod"] == RelationVocab()["nmod"]
+    assert relations["strange:in"] == relations["dep"]
+    assert relations.fallbacks == {"nmod:per": 1, "strange:in": 1}
+    assert RelationVocab.learn(labels, min_count=4).learned == ["conj:and", "obl:in", "conj:or", "nmod:per"]
+    assert RelationVocab.learn([]) == RelationVocab()
+    with pytest.raises(ValueError, match=r"'min_count' must be at least 1 \(got 0\)"):
+        RelationVocab.learn(labels, min_count=0)
+
+
+@given(
+    st.lists(st.sampled_from(["conj:and", "obl:in", "obl:at", "nsubj", "ref"])),
+    st.integers(1, 6),
+    st.randoms(),
+)
+def test_learning_does_not_depend_on_the_order(labels, min_count, random):
+    relations = RelationVocab.learn(labels, min_count)
+    counts = Counter(label for label in labels if label not in RelationVocab())
+    assert set(relations.learned) == {label for label, count in counts.items() if count >= min_count}
+    random.shuffle(labels)
+    assert RelationVocab.learn(labels, min_count) == relations
+    assert RelationVocab.from_state_dict(relations.state_dict()).learned == relations.learned
+    for label in relations.learned:
+        inverse = int(RelationVocab.inverse(torch.tensor(relations[label])))
+        assert relations.label(inverse) == label + "^-1"
+
+
 @pytest.mark.parametrize("learned", [["x", "x"], ["nsubj"]])
 def test_learned_labels_must_be_new(learned):
     with pytest.raises(ValueError, match=f"'learned' repeats '{learned[0]}'"):

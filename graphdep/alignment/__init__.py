@@ -6,6 +6,7 @@ from graphdep.alignment.selection_data import selection_data
 from graphdep.alignment.subword_tokens import SubwordTokens
 from graphdep.alignment.text_data import text_data
 from graphdep.alignment.tokens import Tokens
+from graphdep.alignment.trees_data import trees_data
 from graphdep.alignment.vocab_tokens import VocabTokens
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "expand_pieces",
     "selection_data",
     "text_data",
+    "trees_data",
     "utterance_data",
 ]

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from graphdep.alignment.tokens import Tokens
-from graphdep.sentence import Sentence
+from graphdep.sentence import Row, Sentence, parse_deps
 from graphdep.truncation import check_side, cut_tree
 from graphdep.vocab import RelationVocab
 
@@ -20,47 +20,80 @@ ROOT_DEPREL = RelationVocab()["root"]  # of the fixed block, thus the same in ev
 class EncodedUtterance:
     r"""The words of one utterance, each of one or more pieces, and their basic tree.
 
-    The arrays are not copied and not checked.
+    With an enhanced graph there are its arcs, too, and its empty nodes (and copies of words) as further nodes
+    behind the words. The arrays are not copied and not checked.
 
     Args:
-        input_ids: Ids of the pieces, word by word.
-        counts: Pieces of each word, at least 1.
-        head: Number of each word's governor in the utterance, from 0; a root word has its own number.
-        deprel: :class:`~graphdep.RelationVocab` id of each word's relation.
+        input_ids: Ids of the pieces, node by node.
+        counts: Pieces of each node, at least 1.
+        head: Number of each node's governor in the basic tree of the utterance, from 0; a root word and an
+            empty node have their own number.
+        deprel: :class:`~graphdep.RelationVocab` id of each node's relation; of an empty node, SELF.
+        arcs: The arcs of the enhanced graph: governor, dependent and id of the relation; :obj:`None` for
+            those of the basic tree. (default: :obj:`None`)
+        anchor: The word that each empty node goes with when words are cut: the one that it follows, else
+            the first; :obj:`None` for no empty nodes. (default: :obj:`None`)
 
     Shapes:
         - ``input_ids``: :math:`(\text{pieces})`, int64
-        - ``counts, head, deprel, depth``: :math:`(\text{words})`, int64
+        - ``counts, head, deprel, depth``: :math:`(\text{words} + \text{empty nodes})`, int64
+        - ``arcs``: :math:`(3, \text{arcs})`, int64
+        - ``anchor``: :math:`(\text{empty nodes})`, int64
     """
 
     input_ids: np.ndarray
     counts: np.ndarray
     head: np.ndarray
     deprel: np.ndarray
+    arcs: np.ndarray | None = None
+    anchor: np.ndarray | None = None
 
     @classmethod
-    def of(cls, sentence: Sentence | None, tokens: Tokens, relations: RelationVocab) -> EncodedUtterance:
+    def of(
+        cls, sentence: Sentence | None, tokens: Tokens, relations: RelationVocab, arcs: str = "basic"
+    ) -> EncodedUtterance:
         """A parsed sentence; :obj:`None` is an utterance without words.
 
         Args:
-            sentence: The words and their tree; enhanced arcs are not read.
+            sentence: The words and their tree.
             tokens: Ids of the words' pieces.
             relations: Ids of the relations.
+            arcs: ``"basic"`` takes the arcs of the tree, ``"enhanced"`` those of :attr:`Sentence.deps`, with
+                all governors of a word and its cycles, and the empty nodes, where the sentence has them;
+                arcs from the artificial root are left out. (default: ``"basic"``)
+
+        Raises:
+            ValueError: If :obj:`arcs` is unknown.
         """
+        if arcs not in ("basic", "enhanced"):
+            raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
         if sentence is None or len(sentence) == 0:
             return cls(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
-        pieces = tokens.encode(sentence.form)
-        head = np.array(sentence.head, dtype=np.int64) - 1
+        enhanced = arcs == "enhanced" and sentence.deps is not None
+        empty = sentence.empty if enhanced else []
+        pieces = tokens.encode([*sentence.form, *(row[1] for row in empty)])
+        number = np.arange(len(pieces))
+        head = number.copy()
+        head[: len(sentence)] = np.array(sentence.head) - 1
+        labels = [relations[label] for label in sentence.deprel] + [RelationVocab.SELF] * len(empty)
         return cls(
             input_ids=np.array([*chain.from_iterable(pieces)], dtype=np.int64),
             counts=np.array([len(ids) for ids in pieces], dtype=np.int64),
-            head=np.where(head < 0, np.arange(len(head)), head),
-            deprel=np.array([relations[label] for label in sentence.deprel], dtype=np.int64),
+            head=np.where(head < 0, number, head),
+            deprel=np.array(labels, dtype=np.int64),
+            arcs=_enhanced_arcs(sentence, relations) if enhanced else None,
+            anchor=np.array([_anchor(row) for row in empty], dtype=np.int64) if empty else None,
         )
 
     @property
-    def num_words(self) -> int:
+    def num_nodes(self) -> int:
+        """Words and empty nodes."""
         return len(self.counts)
+
+    @property
+    def num_words(self) -> int:
+        """Words alone."""
+        return len(self.counts) - (0 if self.anchor is None else len(self.anchor))
 
     @property
     def num_pieces(self) -> int:
@@ -68,8 +101,10 @@ class EncodedUtterance:
 
     @cached_property
     def depth(self) -> np.ndarray:
-        """Arcs between each word and the artificial root: 1 for a root word."""
-        return depths(self.head)
+        """Arcs between each word and the artificial root: 1 for a root word, -1 for an empty node."""
+        depth = depths(self.head)
+        depth[self.num_words :] = -1
+        return depth
 
     def cut(self, max_pieces: int, side: str = "right") -> EncodedUtterance:
         """The utterance without as many of its words as it takes to have at most ``max_pieces`` pieces.
@@ -77,7 +112,8 @@ class EncodedUtterance:
         Words are cut whole, and the tree stays a tree: a word whose governor is cut moves to its nearest
         ancestor that is kept. Words without one are there only where the root is cut: the first of them
         becomes the root (relation ``root``), and the others depend on it. ``num_words`` before and after
-        tell how many words were cut.
+        tell how many words were cut. Empty nodes go with the word that they follow. Of enhanced arcs, those
+        between two nodes that are kept are kept, and no others come to them.
 
         Args:
             max_pieces: The number of pieces that there is room for; an utterance that is short enough is
@@ -92,19 +128,62 @@ class EncodedUtterance:
             raise ValueError(f"'max_pieces' must be at least 0 (got {max_pieces})")
         if self.num_pieces <= max_pieces:
             return self
-        ends = self.counts.cumsum()
+        words, sizes = self.num_words, self.counts
+        if self.anchor is not None:
+            sizes = sizes[:words].copy()
+            np.add.at(sizes, self.anchor, self.counts[words:])
+        ends = sizes.cumsum()
         if side == "right":
             start, stop = 0, int(ends.searchsorted(max_pieces, side="right"))
-            pieces = slice(0, int(self.counts[:stop].sum()))
         else:
-            first = ends - self.counts
-            start, stop = int(first.searchsorted(self.num_pieces - max_pieces)), self.num_words
-            pieces = slice(self.num_pieces - int(self.counts[start:].sum()), None)
-        head, root = cut_tree(self.head, start, stop)
-        deprel = self.deprel[start:stop].copy()
+            start, stop = int((ends - sizes).searchsorted(self.num_pieces - max_pieces)), words
+        return self._part(start, stop)
+
+    def _part(self, start: int, stop: int) -> EncodedUtterance:
+        """The words ``start`` to ``stop - 1`` with the empty nodes and arcs that go with them."""
+        word = np.arange(self.num_words)
+        if self.anchor is not None:
+            word = np.concatenate([word, self.anchor])
+        kept = (start <= word) & (word < stop)
+        head, root = cut_tree(self.head[: self.num_words], start, stop)
+        deprel = self.deprel[kept]
         if root is not None:
             deprel[root] = ROOT_DEPREL
-        return EncodedUtterance(self.input_ids[pieces], self.counts[start:stop], head, deprel)
+        further = np.arange(len(head), len(deprel))  # the empty nodes, each its own governor
+        anchor = None if self.anchor is None else self.anchor[kept[self.num_words :]] - start
+        return EncodedUtterance(
+            self.input_ids[kept.repeat(self.counts)],
+            self.counts[kept],
+            np.concatenate([head, further]),
+            deprel,
+            arcs=None if self.arcs is None else _arcs_within(self.arcs, kept),
+            anchor=anchor,
+        )
+
+
+def _anchor(row: Row) -> int:
+    return max(int(row[0].partition(".")[0]) - 1, 0)
+
+
+def _enhanced_arcs(sentence: Sentence, relations: RelationVocab) -> np.ndarray:
+    """The arcs of words and empty nodes, in the order of :func:`graphdep.to_data`."""
+    names = [*map(str, range(1, len(sentence) + 1)), *(row[0] for row in sentence.empty)]
+    number = {name: node for node, name in enumerate(names)}
+    deps = [*(sentence.deps or []), *(parse_deps(row[8]) for row in sentence.empty)]
+    arcs = [
+        (number[head], node, relations[label])
+        for node, pairs in enumerate(deps)
+        for head, label in pairs
+        if head in number
+    ]
+    return np.array(arcs, dtype=np.int64).reshape(-1, 3).T
+
+
+def _arcs_within(arcs: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """The arcs between nodes that are kept, with their new numbers."""
+    number = kept.cumsum() - 1
+    governor, dependent, relation = arcs[:, kept[arcs[:2]].all(axis=0)]
+    return np.stack([number[governor], number[dependent], relation])
 
 
 def depths(head: np.ndarray) -> np.ndarray:

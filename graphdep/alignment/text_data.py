@@ -22,7 +22,9 @@ def text_data(
         [\text{CLS}]\ a\ [\text{SEP}] \quad \text{or} \quad [\text{CLS}]\ a\ [\text{SEP}]\ b\ [\text{SEP}]
 
     The node table is that of :func:`selection_data`: [CLS], :math:`a` and the first [SEP] are utterance and
-    segment 0, :math:`b` and the last [SEP] utterance and segment 1.
+    segment 0, :math:`b` and the last [SEP] utterance and segment 1. The arcs are those of the texts,
+    :meth:`EncodedUtterance.of`: with enhanced graphs there are several to a word, and empty nodes behind the
+    words of a text, with depth and :obj:`word` -1. Arcs of what is cut go with it.
 
     What is longer than :obj:`max_length` loses its last words. Of a pair the longer text is cut until it is
     as long as the other, then both; something of each is left.

@@ -16,17 +16,26 @@ def parse(
         str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
     ],
     parser: Annotated[
-        str, typer.Option(help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE.")
+        str, typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE.")
     ] = "bundled",
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE.conllu", help="Write here, whole or not at all. [default: stdout]"),
+    ] = None,
+    enhanced: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Write column DEPS as well: enhanced or enhanced++ (English; needs graphdep[enhanced], "
+            "or for enhanced++ the parser corenlp).",
+        ),
     ] = None,
 ) -> None:
     """Parse raw text into dependency trees (CoNLL-U).
 
     A file holds one text a line; empty lines are passed over. A text may have several sentences: the parser
     splits them. A text that the parser fails on gets a chain tree, and the number of such texts is reported.
+    With --enhanced, sentences for which the parser gives an enhanced graph keep it.
 
     Examples:
         graphdep parse "The dog chased the cat. It ran away."
@@ -34,13 +43,21 @@ def parse(
         graphdep parse texts.txt --output texts.conllu
 
         graphdep parse texts.txt --parser stanza:de
+
+        graphdep parse texts.txt --enhanced enhanced++
     """
     from graphdep.io import format_conllu, write_conllu
-    from graphdep.parsing import resolve_parser
+    from graphdep.parsing import enhance, resolve_parser
 
     texts = read_texts(text)
-    made = resolve_parser(parser)
+    if enhanced is not None:
+        enhance([], level=enhanced)  # an unknown level is an error before the parser works
+    # The server makes the graphs of its own trees.
+    own = parser == "corenlp" and enhanced == "enhanced++"
+    made = resolve_parser(parser, **({"representation": "enhancedPlusPlus"} if own else {}))
     sentences = [sentence for parsed in made.parse(texts) for sentence in parsed]
+    if enhanced is not None:
+        sentences = enhance(sentences, level=enhanced)
     if output is None:
         sys.stdout.write("".join(format_conllu(sentence) + "\n" for sentence in sentences))
     else:

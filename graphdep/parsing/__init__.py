@@ -4,6 +4,7 @@ from graphdep.parsing.bundled_parser import BundledParser
 from graphdep.parsing.cached_parser import CachedParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
+from graphdep.parsing.enhance import enhance
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.resolver import resolve_parser
@@ -19,5 +20,6 @@ __all__ = [
     "ParserUnavailableError",
     "SpacyParser",
     "StanzaParser",
+    "enhance",
     "resolve_parser",
 ]

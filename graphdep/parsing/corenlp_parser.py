@@ -102,6 +102,8 @@ class CoreNLPParser(Parser):
         results = [_sentence(sentence) for sentence in sentences]
         if self.representation == "basic":
             return results
+        if any("enhancedPlusPlusDependencies" not in sentence for sentence in sentences):
+            raise ValueError(f"no enhancedPlusPlusDependencies in the answer of {self.endpoint}")
         if any(merged_copies(sentence) for sentence in sentences):
             document = self._annotate(text, properties, "serialized")
             graphs = [s.enhancedPlusPlusDependencies for s in document.sentence]

@@ -79,3 +79,98 @@ def test_cut_errors(tokens):
         utterance.cut(-1)
     with pytest.raises(ValueError, match=r"'side' must be 'right' or 'left' \(got 'top'\)"):
         utterance.cut(1, "top")
+
+
+# -- enhanced graphs ---------------------------------------------------------------------------------------
+
+
+def names(sentence: Sentence) -> list[str]:
+    return [*map(str, range(1, len(sentence) + 1)), *(row[0] for row in sentence.empty)]
+
+
+def named_arcs(utterance: EncodedUtterance, nodes: list[str]) -> list[tuple[str, str, int]]:
+    return [(nodes[governor], nodes[dependent], label) for governor, dependent, label in utterance.arcs.T]
+
+
+def expected_arcs(sentence: Sentence, kept: set[str]) -> list[tuple[str, str, int]]:
+    columns = ["|".join(f"{head}:{label}" for head, label in pairs) for pairs in sentence.deps]
+    columns += [row[8] for row in sentence.empty]
+    parts = [(part, node) for column, node in zip(columns, names(sentence)) for part in column.split("|")]
+    arcs = [(*part.split(":", 1), node) for part, node in parts if ":" in part]
+    return [(head, node, RELATIONS[label]) for head, label, node in arcs if {head, node} <= kept]
+
+
+@given(st.data())
+def test_of_an_enhanced_graph(tokens, enhanced_sentences, data):
+    sentence = data.draw(enhanced_sentences())
+    utterance = EncodedUtterance.of(sentence, tokens, RELATIONS, arcs="enhanced")
+    basic = EncodedUtterance.of(sentence, tokens, RELATIONS)
+    words, nodes = len(sentence), names(sentence)
+    assert (utterance.num_words, utterance.num_nodes) == (words, len(nodes))
+    assert named_arcs(utterance, nodes) == expected_arcs(sentence, set(nodes))
+    for name in ("counts", "head", "deprel", "depth"):
+        assert getattr(utterance, name)[:words].tolist() == getattr(basic, name).tolist()
+    assert utterance.head[words:].tolist() == [*range(words, len(nodes))]
+    assert set(utterance.deprel[words:]) <= {RelationVocab.SELF}
+    assert set(utterance.depth[words:]) <= {-1}
+    pieces = tokens.encode([*sentence.form, *(row[1] for row in sentence.empty)])
+    assert utterance.input_ids.tolist() == [piece for ids in pieces for piece in ids]
+
+
+@given(sentences())
+def test_a_sentence_without_enhanced_graph_has_the_arcs_of_its_tree(tokens, sentence):
+    utterance = EncodedUtterance.of(sentence, tokens, RELATIONS, arcs="enhanced")
+    assert utterance.arcs is None
+    assert_same(utterance, EncodedUtterance.of(sentence, tokens, RELATIONS))
+
+
+@given(st.data(), st.integers(0, 30), st.sampled_from(["right", "left"]))
+def test_cut_keeps_the_arcs_with_both_ends(tokens, enhanced_sentences, data, max_pieces, side):
+    sentence = data.draw(enhanced_sentences())
+    utterance = EncodedUtterance.of(sentence, tokens, RELATIONS, arcs="enhanced")
+    cut = utterance.cut(max_pieces, side)
+    words, kept = len(sentence), cut.num_words
+    if kept == words:
+        assert cut is utterance
+        assert cut.num_pieces <= max_pieces
+        return
+    own = range(kept) if side == "right" else range(words - kept, words)
+    nodes = [name for name in names(sentence) if max(int(name.split(".")[0]) - 1, 0) in own]
+    assert cut.num_nodes == len(nodes)
+    assert named_arcs(cut, nodes) == expected_arcs(sentence, set(nodes))
+    # As many words as there is room for, with the empty nodes that follow them.
+    number = {name: node for node, name in enumerate(names(sentence))}
+    assert cut.counts.tolist() == [utterance.counts[number[name]] for name in nodes]
+    next_word = {kept} if side == "right" else {words - kept - 1}
+    more = [name for name in number if max(int(name.split(".")[0]) - 1, 0) in {*own, *next_word}]
+    assert cut.num_pieces <= max_pieces < sum(utterance.counts[number[name]] for name in more)
+    # The tree is that of the cut sentence, and what is cut again is as if cut at once.
+    if kept:
+        short = EncodedUtterance.of(truncate(sentence, kept, side), tokens, RELATIONS, arcs="enhanced")
+        assert_same(cut, short)
+    again, once = cut.cut(max_pieces // 2, side), utterance.cut(max_pieces // 2, side)
+    assert_same(again, once)
+    assert again.arcs.tolist() == once.arcs.tolist()
+
+
+def test_an_empty_node_goes_with_its_word(tokens):
+    row = ("1.1", "b", "_", "_", "_", "_", "_", "_", "2:conj:and", "CopyOf=1")
+    deps = [[("2", "obj"), ("1.1", "obj")], [("0", "root")], [("1.1", "obl:in"), ("3", "acl")]]
+    sentence = Sentence(["a", "a", "a"], [2, 0, 2], ["obj", "root", "obl"], deps=deps, empty=[row])
+    utterance = EncodedUtterance.of(sentence, tokens, RELATIONS, arcs="enhanced")
+    label = RELATIONS.label
+    assert [(g, d, label(r)) for g, d, r in utterance.arcs.T] == [
+        (1, 0, "obj"), (3, 0, "obj"), (3, 2, "obl"), (2, 2, "acl"), (1, 3, "conj")
+    ]  # fmt: skip
+    assert utterance.cut(4).input_ids.tolist() == [970, 970, 980, 981]
+    assert [(g, d, label(r)) for g, d, r in utterance.cut(4).arcs.T] == [
+        (1, 0, "obj"), (2, 0, "obj"), (1, 2, "conj")
+    ]  # fmt: skip
+    assert utterance.cut(4, "left").input_ids.tolist() == [970, 970]
+    assert [(g, d, label(r)) for g, d, r in utterance.cut(4, "left").arcs.T] == [(1, 1, "acl")]
+    assert utterance.cut(2).num_nodes == 0  # the first word and its empty node have three pieces
+
+
+def test_unknown_arcs(tokens):
+    with pytest.raises(ValueError, match=r"'arcs' must be 'basic' or 'enhanced' \(got 'deps'\)"):
+        EncodedUtterance.of(Sentence.chain(["a"]), tokens, RELATIONS, arcs="deps")

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch_geometric.data import Batch
 
-from graphdep import NodeType, RelationVocab, Sentence
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
+from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data, text_data
+from graphdep.testing.law import assert_same_data
 from graphdep.testing.strategies import sentences
 from graphdep.truncation import truncate
 
@@ -77,3 +80,86 @@ def test_errors(tokens):
         text_data(text, tokens=tokens, max_length=2)
     with pytest.raises(ValueError, match=r"'max_length' must be at least 5 \(got 4\)"):
         text_data(text, text, tokens=tokens, max_length=4)
+
+
+# -- enhanced graphs ---------------------------------------------------------------------------------------
+
+WORDS = VocabTokens(Vocab(list("abcdefgh")))
+
+
+def enhanced(tokens, sentence):
+    return EncodedUtterance.of(sentence, tokens, RELATIONS, arcs="enhanced")
+
+
+@given(st.data())
+def test_enhanced_arcs_are_those_of_to_data(enhanced_sentences, data):
+    first, second = data.draw(enhanced_sentences()), data.draw(enhanced_sentences() | sentences())
+    out = text_data(enhanced(WORDS, first), enhanced(WORDS, second), tokens=WORDS, max_length=100)
+    out.validate()
+    options = {"root": False, "arcs": "enhanced", "vocab": WORDS.vocab, "relations": RELATIONS}
+    table = to_data([first, second], segment=[0, 1], **options)
+    own = out.node_type == NodeType.WORD
+    node = own.nonzero().view(-1)
+    for key in ("input_ids", "node_type", "deprel", "depth", "utterance", "word", "segment"):
+        assert out[key][own].equal(table[key]), key
+    assert out.governor_index[own].equal(node[table.governor_index])
+    assert out.arc_index.equal(node[table.arc_index])
+    assert out.arc_type.equal(table.arc_type)
+    assert not out.cut_words.any()
+
+
+@given(st.data())
+def test_enhanced_arcs_run_between_first_pieces(tokens, enhanced_sentences, data):
+    sentence = data.draw(enhanced_sentences())
+    utterance = enhanced(tokens, sentence)
+    out = text_data(utterance, tokens=tokens, max_length=100)
+    first = 1 + utterance.counts.cumsum() - utterance.counts
+    assert out.arc_index.tolist() == first[utterance.arcs[:2]].tolist()
+    assert out.arc_type.tolist() == utterance.arcs[2].tolist()
+    assert out.num_nodes == utterance.num_pieces + 2
+
+
+@given(st.data(), st.integers(5, 40))
+def test_a_batch_of_enhanced_graphs_gives_the_examples_back(tokens, enhanced_sentences, data, max_length):
+    texts = [enhanced(tokens, data.draw(enhanced_sentences())) for _ in range(3)]
+    examples = [
+        text_data(texts[0], texts[1], tokens=tokens, max_length=max_length),
+        text_data(texts[2], tokens=tokens, max_length=max_length),
+    ]
+    batch = Batch.from_data_list(examples)
+    for example, alone in zip(examples, batch.to_data_list()):
+        example.validate()
+        assert example.num_nodes <= max_length
+        assert_same_data(alone, example)
+    assert batch.batch[batch.arc_index[0]].equal(batch.batch[batch.arc_index[1]])
+
+
+@given(st.data(), st.integers(5, 40))
+def test_cut_enhanced_graphs(tokens, enhanced_sentences, data, max_length):
+    first, second = (enhanced(tokens, data.draw(enhanced_sentences())) for _ in range(2))
+    out = text_data(first, second, tokens=tokens, max_length=max_length)
+    words = [len(set(out.word[(out.utterance == part) & (out.word >= 0)].tolist())) for part in (0, 1)]
+    for text, kept, cut in zip((first, second), words, out.cut_words[0].tolist()):
+        assert kept >= 1
+        assert cut in (text.num_words - kept, text.num_words - kept + 1)  # of the first word a part is left
+    assert bool((out.node_type[out.arc_index] == NodeType.WORD).all())
+
+
+def test_the_first_word_is_left_where_its_empty_nodes_do_not_fit(tokens):
+    row = ("1.1", "c", "_", "_", "_", "_", "_", "_", "1:conj:and", "_")
+    sentence = Sentence(["a", "b"], [0, 1], ["root", "obj"], deps=[[("0", "root")], []], empty=[row])
+    out = text_data(enhanced(tokens, sentence), tokens=tokens, max_length=5)
+    assert out.input_ids.tolist() == [2, 970, 3]
+    assert out.arc_index.shape == (2, 0)
+    assert out.cut_words.tolist() == [[1, 0]]
+
+
+@given(st.data())
+def test_selection_data_has_enhanced_arcs_too(enhanced_sentences, data):
+    turns = [data.draw(enhanced_sentences()), data.draw(sentences()), data.draw(enhanced_sentences())]
+    encoded = [enhanced(WORDS, turn) for turn in turns]
+    out = selection_data(encoded[:2], encoded[2], WORDS, max_length=200)
+    table = to_data(turns, root=False, arcs="enhanced", relations=RELATIONS)
+    node = (out.node_type == NodeType.WORD).nonzero().view(-1)
+    assert out.arc_index.equal(node[table.arc_index])
+    assert torch.equal(out.arc_type, table.arc_type)

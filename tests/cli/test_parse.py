@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
 from graphdep.io import parse_conllu, read_conllu
@@ -48,3 +50,40 @@ def test_a_failure_leaves_no_output(run, parser, tmp_path):
     done = run("parse", "a text that the file does not have", *parser, "--output", "trees.conllu")
     assert done.exit_code == 2
     assert not (tmp_path / "trees.conllu").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
+def test_enhanced_graphs_are_in_column_deps(run, tmp_path):
+    rows = ("ann _ 2 nsubj", "sings _ 0 root", "and _ 4 cc", "hums VB 2 conj")
+    columns = (row.split() for row in rows)
+    lines = [f"{i}\t{w}\t_\t_\t{t}\t_\t{h}\t{d}\t_\t_" for i, (w, t, h, d) in enumerate(columns, 1)]
+    own = "# text = own\n1\town\t_\t_\t_\t_\t0\troot\t0:mine\t_"
+    text = "\n".join(["# text = ann sings and hums", *lines, "", own]) + "\n\n"
+    (tmp_path / "trees.conllu").write_text(text, encoding="utf-8")
+    (tmp_path / "texts.txt").write_text("ann sings and hums\nown\n", encoding="utf-8")
+    done = run("parse", "texts.txt", "--parser", "conllu:trees.conllu", "--enhanced", "enhanced")
+    assert done.exit_code == 0, done.stderr
+    made, kept = parse_conllu(done.stdout)
+    assert made.deps == [
+        [("2", "nsubj"), ("4", "nsubj")], [("0", "root")], [("4", "cc")], [("2", "conj:and")]
+    ]  # fmt: skip
+    assert kept.deps == [[("0", "mine")]]
+
+
+def test_an_unknown_level(run, parser):
+    done = run("parse", "ann saw bob", *parser, "--enhanced", "basic")
+    assert done.exit_code == 2
+    assert "'level' must be one of ('enhanced', 'enhanced++') (got 'basic')" in done.stderr
+
+
+def test_corenlp_makes_its_own_graphs(run, monkeypatch):
+    asked = []
+
+    def answer(name, **options):
+        asked.append((name, options))
+        raise ValueError("asked")
+
+    monkeypatch.setattr("graphdep.parsing.resolve_parser", answer)
+    for level in ("enhanced++", "enhanced"):
+        assert "asked" in run("parse", "ann", "--parser", "corenlp", "--enhanced", level).stderr
+    assert asked == [("corenlp", {"representation": "enhancedPlusPlus"}), ("corenlp", {})]

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from graphdep.io import format_conllu, parse_conllu
-from graphdep.parsing import CoreNLPParser, ParserUnavailableError
+from graphdep.parsing import CoreNLPParser, ParserUnavailableError, resolve_parser
 
 
 def arcs(*triples):
@@ -76,6 +76,9 @@ class Server(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def answer(self, text, properties):
+        if text == "break off":
+            self.connection.shutdown(2)
+            return 200, b""
         if text == "slow":
             time.sleep(0.6)
         if text == "too much":
@@ -87,6 +90,8 @@ class Server(BaseHTTPRequestHandler):
         if text == "copies" and properties["outputFormat"] == "serialized":
             return 200, serialized_copies()
         sentences = {"copies": [COPIED], "nothing": []}.get(text, [PLAIN])
+        if text == "basic alone":
+            sentences = [{key: PLAIN[key] for key in PLAIN if not key.startswith("enhanced")}]
         if "Two" in text:
             sentences = [PLAIN, PLAIN]
         return 200, json.dumps({"sentences": sentences}).encode()
@@ -164,6 +169,27 @@ def test_given_words(endpoint, server):
     (chain,) = parser.parse_words([["only", "two"]])
     assert chain.head == [0, 1]
     assert parser.failures == 1
+
+
+def test_given_words_with_enhanced_graphs(endpoint):
+    parser = CoreNLPParser(endpoint, representation="enhancedPlusPlus")
+    (sentence,) = parser.parse_words([["Dogs", "bark", "very loudly", "."]])
+    assert sentence.form == ["Dogs", "bark", "very loudly", "."]
+    assert sentence.deps == [[("2", "nsubj"), ("3", "nsubj:xsubj")], [("0", "root")], [("2", "advmod")], []]
+    assert resolve_parser("corenlp", representation="enhancedPlusPlus").representation == "enhancedPlusPlus"
+
+
+def test_a_server_without_enhanced_graphs(endpoint, caplog):
+    parser = CoreNLPParser(endpoint, representation="enhancedPlusPlus")
+    (sentence,) = parser.parse(["basic alone"])[0]
+    assert sentence.deps is None
+    assert parser.failures == 1
+    assert "no enhancedPlusPlusDependencies in the answer" in caplog.text
+
+
+def test_a_server_that_breaks_off(endpoint):
+    with pytest.raises(ParserUnavailableError, match="no CoreNLP server answers at http"):
+        CoreNLPParser(endpoint).parse(["break off"])
 
 
 def test_what_the_server_fails_on_gets_a_chain(endpoint, caplog):

@@ -1,0 +1,72 @@
+"""Enhanced graphs from basic trees."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+
+from graphdep.parsing.pybart_converter import LEVELS, PybartConverter
+from graphdep.sentence import Sentence
+
+logger = logging.getLogger("graphdep.parsing")
+
+_SOURCES = ("pybart",)
+
+
+def enhance(
+    sentences: Sequence[Sentence], level: str = "enhanced++", source: str = "pybart"
+) -> list[Sentence]:
+    """The sentences with an enhanced graph, :attr:`Sentence.deps`, made of their basic tree.
+
+    ``"enhanced"`` is the representation of column DEPS in Universal Dependencies 2: prepositions and
+    conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by conjuncts, subjects of
+    open clausal complements (``nsubj:xsubj``), antecedents of relative clauses (``ref``, and the arc from
+    inside the clause, which makes a cycle). ``"enhanced++"`` adds what "Enhanced English Universal
+    Dependencies: An Improved Representation for Natural Language Understanding Tasks" adds to it:
+    quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined prepositions and
+    prepositional phrases, for which the governor is copied. A copy is an empty node, e.g. ``"3.1"`` for the
+    first copy of word 3, with ``CopyOf=3``; see :class:`PybartConverter`.
+
+    The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
+    :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
+    them. A sentence that the rules fail on gets its basic arcs as enhanced graph, with the reason in a
+    ``# basic_deps =`` comment; a warning says how many there were.
+
+    Args:
+        sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
+        level: ``"enhanced"`` or ``"enhanced++"``. (default: ``"enhanced++"``)
+        source: What makes the graphs; ``"pybart"`` is the only one. CoreNLP makes graphs of its own trees
+            alone: use the parser ``"corenlp"`` with ``representation="enhancedPlusPlus"``.
+            (default: ``"pybart"``)
+
+    Raises:
+        ValueError: If :obj:`level` or :obj:`source` is unknown.
+        ImportError: If pybart is not installed.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
+    if source not in _SOURCES:
+        raise ValueError(f"'source' must be one of {_SOURCES} (got {source!r})")
+    done, reasons = list(sentences), []
+    plain = [number for number, sentence in enumerate(done) if sentence.deps is None]
+    convert = PybartConverter(level) if plain else None
+    for number in plain:
+        sentence = done[number]
+        assert convert is not None
+        try:
+            done[number] = convert(sentence)
+        except Exception as error:  # whatever the rules raise must not lose the other sentences
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reasons.append(f"sentence {number + 1}, {sentence.text[:80]!r}: {reason}")
+            done[number] = _with_basic_arcs(sentence, reason)
+    if reasons:
+        count = f"{len(reasons)} of {len(done)} sentences"
+        logger.warning("%s kept their basic arcs (the first: %s)", count, reasons[0])
+    return done
+
+
+def _with_basic_arcs(sentence: Sentence, reason: str) -> Sentence:
+    deps = [[(str(head), label)] for head, label in zip(sentence.head, sentence.deprel)]
+    comments = [*sentence.comments, f"# basic_deps = {reason}"]
+    return dataclasses.replace(sentence, deps=deps, comments=comments)
