@@ -5,6 +5,7 @@ The metric is that of the CoNLL 2018 shared task (F1, in per cent). Raw text is 
 
 Example:
     python examples/score_parser.py --raw-from DIR --split test
+    python examples/score_parser.py --raw-from UD_Chinese-GSDSimp --parser bundled:FOLDER
 """
 
 from __future__ import annotations

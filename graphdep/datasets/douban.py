@@ -43,8 +43,8 @@ class Douban(ChineseSelection):
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ParserUnavailableError: If there is no parser; the message says what to give.
-        ValueError: If an option is wrong, the parser is the bundled one of English, or a line of a raw file
-            is damaged: the message has file, line and value.
+        ValueError: If an option is wrong, the parser is known to be of another language, or a line of a raw
+            file is damaged: the message has file, line and value.
     """
 
     corpus = "Douban"

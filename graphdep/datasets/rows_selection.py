@@ -10,12 +10,11 @@ from typing import Any
 from graphdep.datasets.selection_dataset import SelectionDataset
 from graphdep.datasets.selection_pool import Pool, Utterance, given_words
 from graphdep.datasets.selection_rows import read_pools
-from graphdep.parsing import Parser, ParserUnavailableError
-from graphdep.parsing.bundled_parser import BUNDLED, BundledParser
+from graphdep.parsing import Parser, ParserUnavailableError, resolve_parser
 
 _TAKES = (
     "is in Chinese: it takes a parser of Chinese, such as 'stanza:zh', StanzaParser('zh', directory=FOLDER), "
-    "or 'conllu:FILE' with the trees"
+    "'bundled:FOLDER' with models that examples/train_bundled_parser.py made, or 'conllu:FILE' with the trees"
 )
 
 Names = dict[str, tuple[str, ...]]
@@ -83,10 +82,11 @@ class ChineseSelection(RowsSelection):
     """Base of the corpora in segmented Chinese, for which no parser comes with the package."""
 
     def _resolve(self, parser: str | Parser, cache: Path, keep_parses: bool) -> Parser:
-        own = parser.directory if isinstance(parser, BundledParser) else None
-        if parser == "bundled" or own == BUNDLED:
-            raise ValueError(f"'parser' is the bundled one, which is of English. {self.corpus} {_TAKES}")
-        resolved = super()._resolve(parser, cache, keep_parses)
+        made = resolve_parser(parser)
+        if made.language is not None and made.language.split("-")[0] != "zh":
+            shown = repr(parser) if isinstance(parser, str) else type(parser).__name__
+            raise ValueError(f"'parser' is {shown}, of language {made.language!r}. {self.corpus} {_TAKES}")
+        resolved = super()._resolve(made, cache, keep_parses)
         try:
             resolved.fingerprint  # noqa: B018  # loads the models, if they are there
         except ParserUnavailableError as error:

@@ -1,4 +1,4 @@
-"""The English parser that ships with the package."""
+"""The English parser that ships with the package, and others of its make."""
 
 from __future__ import annotations
 
@@ -15,31 +15,28 @@ from graphdep.parsing.parser import Parser
 from graphdep.parsing.stanza_engine import StanzaEngine
 
 BUNDLED = Path(__file__).parent / "bundled"
-_MODELS = {
-    "tokenize": "en_ewt_tokenizer.pt",
-    "mwt": "en_ewt_mwt.pt",
-    "pos": "en_ewt_tagger.pt",
-    "lemma": "en_ewt_lemmatizer.pt",
-    "depparse": "en_ewt_parser.pt",
-}
+_KINDS = {"tokenize": "tokenizer", "mwt": "mwt", "pos": "tagger", "lemma": "lemmatizer", "depparse": "parser"}
 
 
 class BundledParser(Parser):
-    r"""A small English stanza pipeline inside the package, which needs no network.
+    r"""A small stanza pipeline in a folder, which needs no network: the package's own of English, or another.
 
-    Trained on UD English EWT; ``bundled/MODEL_CARD.md`` has its data, licences, scores and limits. What a
+    The package's own is trained on UD English EWT; ``bundled/MODEL_CARD.md`` has its data, licences, scores
+    and limits. ``examples/train_bundled_parser.py`` makes others, of other languages too. Their files start
+    with stanza's shorthand, ``zh_joined_parser.pt`` say, which begins with the code of the language. What a
     word is longer than 100 characters is hidden from the tagger and the parser, and a text of more than
     10,000 characters is split into sentences piece by piece, cut at blank lines or white space.
 
     Args:
-        directory: A folder with the five model files, such as one made by
-            ``examples/train_bundled_parser.py``; :obj:`None` for the package's own. (default: :obj:`None`)
+        directory: A folder with the model files of one parser (tokenizer, tagger, lemmatizer, parser, and
+            mwt where the language has multi-word tokens); :obj:`None` for the package's own.
+            (default: :obj:`None`)
         max_words: Sentences of more words get a chain tree. (default: :obj:`200`)
         use_gpu: Run on the GPU; :obj:`None` if there is one. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
-        ParserUnavailableError: If a model file is missing.
+        ParserUnavailableError: If a model file is missing, or the folder has those of several parsers.
     """
 
     def __init__(
@@ -51,12 +48,10 @@ class BundledParser(Parser):
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
-        self.directory = Path(directory) if directory is not None else BUNDLED
+        self.directory = Path(directory).expanduser() if directory is not None else BUNDLED
         self.use_gpu = use_gpu
-        self._files = {name: self.directory / file for name, file in _MODELS.items()}
-        missing = [str(path) for path in self._files.values() if not path.is_file()]
-        if missing:
-            raise ParserUnavailableError(f"'directory': model files are missing: {', '.join(missing)}")
+        self._files = _model_files(self.directory)
+        self.language = self._files["depparse"].name.split("_")[0]
         self._engine = StanzaEngine(self._load, max_words)
 
     @property
@@ -85,13 +80,13 @@ class BundledParser(Parser):
         import stanza
 
         try:
-            return stanza.Pipeline(
-                "en",
+            pipeline = stanza.Pipeline(
+                self.language,
                 resources_filepath=str(BUNDLED / "resources.json"),
                 download_method=None,
                 allow_unknown_language=True,
                 package=None,
-                processors=",".join(_MODELS),
+                processors=",".join(self._files),
                 use_gpu=self.use_gpu,
                 verbose=False,
                 tokenize_max_seqlen=4000,  # a longer token would become <UNK>, and the default is 300
@@ -102,3 +97,22 @@ class BundledParser(Parser):
         except Exception as error:  # torch, pickle and stanza each raise their own for a broken file
             reason = f"{type(error).__name__}: {error}"
             raise ParserUnavailableError(f"the models in {self.directory} do not load ({reason})") from error
+        if "mwt" not in self._files and pipeline.processors["tokenize"].trainer.args["use_mwt"]:
+            name = self._files["tokenize"].name.replace("_tokenizer", "_mwt")
+            raise ParserUnavailableError(f"'directory': model files are missing: {self.directory / name}")
+        return pipeline
+
+
+def _model_files(directory: Path) -> dict[str, Path]:
+    """The files by the name of stanza's processor; that for multi-word tokens only if it is there."""
+    patterns = [f"*_{kind}.pt" for kind in _KINDS.values()]
+    found = {path.name.rpartition("_")[0] for pattern in patterns for path in directory.glob(pattern)}
+    if len(found) != 1:
+        what = f"model files of several parsers: {', '.join(sorted(found))}" if found else "no model files"
+        raise ParserUnavailableError(f"'directory': {directory} has {what} ({', '.join(patterns)})")
+    (shorthand,) = found
+    files = {name: directory / f"{shorthand}_{kind}.pt" for name, kind in _KINDS.items()}
+    missing = [str(path) for name, path in files.items() if name != "mwt" and not path.is_file()]
+    if missing:
+        raise ParserUnavailableError(f"'directory': model files are missing: {', '.join(missing)}")
+    return {name: path for name, path in files.items() if path.is_file()}

@@ -32,7 +32,12 @@ class Parser(ABC):
     Args:
         progress: Show progress on stderr (a bar on a terminal, else lines); :obj:`None` for it if there is
             some work to do. (default: :obj:`None`)
+
+    Attributes:
+        language: Code of the language, such as ``"en"`` or ``"zh"``; :obj:`None` where it is not known.
     """
+
+    language: str | None = None
 
     def __init__(self, *, progress: bool | None = None) -> None:
         self.progress = progress

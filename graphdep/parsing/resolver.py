@@ -16,10 +16,13 @@ from graphdep.parsing.parser import Parser
 from graphdep.parsing.spacy_parser import SpacyParser
 from graphdep.parsing.stanza_parser import StanzaParser
 
-_CHOICES = "'bundled', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', 'conllu:<file>', 'chain'"
+_CHOICES = (
+    "'bundled', 'bundled:<folder>', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', "
+    "'conllu:<file>', 'chain'"
+)
 # Which take an argument after the colon: none, perhaps, always.
 _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
-    "bundled": (BundledParser, "none"),
+    "bundled": (BundledParser, "perhaps"),
     "stanza": (StanzaParser, "perhaps"),
     "spacy": (SpacyParser, "always"),
     "corenlp": (CoreNLPParser, "none"),
@@ -34,7 +37,8 @@ def resolve_parser(
     """A parser from its name, with a cache around it if wanted.
 
     Args:
-        name_or_instance: ``"bundled"``, ``"stanza"`` (English), ``"stanza:<language>"``,
+        name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that
+            ``examples/train_bundled_parser.py`` made), ``"stanza"`` (English), ``"stanza:<language>"``,
             ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"chain"`` (no parse), or a
             :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)

@@ -41,6 +41,7 @@ class SpacyParser(Parser):
         self.model, self.max_words = model, max_words
         self._spacy = _import_spacy()
         self._nlp = self._load()
+        self.language = self._nlp.meta["lang"]
 
     @cached_property
     def fingerprint(self) -> str:

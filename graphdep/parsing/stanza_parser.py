@@ -96,5 +96,5 @@ class StanzaParser(Parser):
             f"stanza's models for {self.language!r} (package {self.package!r}) are not to be had "
             f"({type(error).__name__}: {str(error)[:200]}). Where there is a network, run: "
             f'python -c "{code}", and point $STANZA_RESOURCES_DIR or the option directory to the folder. '
-            "The parser 'bundled' (English) needs no network."
+            "The parsers 'bundled' (English) and 'bundled:<folder>' need no network."
         )

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import Douban, ECommerce
-from graphdep.parsing import BundledParser, ParserUnavailableError
+from graphdep.parsing import ParserUnavailableError, resolve_parser
+from graphdep.parsing.chain_parser import ChainParser
 
 NAMES = {
     Douban: [("train.txt", "dev.txt", "test.txt"), ("train.sample", "valid.txt", "test.txt")],
@@ -72,12 +73,19 @@ def test_a_parser_must_be_given(tmp_path, corpus, monkeypatch):
 @pytest.mark.parametrize("corpus", [Douban, ECommerce])
 def test_no_english_parser(tmp_path, corpus):
     put(tmp_path / "raw", NAMES[corpus][0])
-    for english in ("bundled", BundledParser()):
-        with pytest.raises(
-            ValueError,
-            match=rf"'parser' is the bundled one, .* English\. {corpus.corpus} is in Chinese",
-        ):
+    cached = resolve_parser("bundled", cache=tmp_path / "parses.sqlite")
+    for english, shown in (("bundled", "'bundled'"), ("stanza", "'stanza'"), (cached, "CachedParser")):
+        message = rf"'parser' is {shown}, of language 'en'\. {corpus.corpus} is in Chinese"
+        with pytest.raises(ValueError, match=message):
             corpus(tmp_path, parser=english)
+
+
+def test_other_parsers_of_chinese(tmp_path):
+    put(tmp_path / "raw", NAMES[Douban][0])
+    for language in ("zh", "zh-hans", None):
+        parser = ChainParser()
+        parser.language = language
+        assert len(Douban(tmp_path, parser=parser))
 
 
 @pytest.mark.parametrize("corpus", [Douban, ECommerce])

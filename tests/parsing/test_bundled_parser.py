@@ -5,6 +5,7 @@ import pickle
 import re
 import shutil
 import socket
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -144,12 +145,46 @@ def test_the_fingerprint_names_what_changes_the_output(parser, tmp_path):
 
 
 def test_missing_and_broken_models_are_named(tmp_path):
-    with pytest.raises(ParserUnavailableError, match=r"en_ewt_tokenizer\.pt"):
+    with pytest.raises(ParserUnavailableError, match=r"has no model files \(\*_tokenizer\.pt, \*_mwt\.pt"):
         BundledParser(tmp_path)
+    (tmp_path / "de_gsd_parser.pt").write_bytes(b"no model")
+    with pytest.raises(ParserUnavailableError, match=r"missing: .*de_gsd_tokenizer\.pt, .*de_gsd_tagger\.pt"):
+        BundledParser(tmp_path)
+    (tmp_path / "de_gsd_parser.pt").unlink()
     for file in BUNDLED.glob("*.pt"):
         (tmp_path / file.name).write_bytes(b"no model")
     with pytest.raises(ParserUnavailableError, match="do not load"):
         BundledParser(tmp_path).parse(["hello"])
+
+
+def test_another_folder_has_its_own_names_and_language(parser, tmp_path):
+    for file in BUNDLED.glob("*.pt"):
+        shutil.copy(file, tmp_path / file.name.replace("en_ewt", "zh-hans_x_y"))
+    other = BundledParser(tmp_path, use_gpu=False)
+    assert (parser.language, other.language) == ("en", "zh-hans")
+    assert other.parse(["He didn't go."]) == parser.parse(["He didn't go."])
+    (tmp_path / "zh-hans_x_y_mwt.pt").unlink()  # the tokenizer gives multi-word tokens
+    with pytest.raises(ParserUnavailableError, match=r"missing: .*zh-hans_x_y_mwt\.pt"):
+        BundledParser(tmp_path, use_gpu=False).parse(["He didn't go."])
+    (tmp_path / "en_ewt_tagger.pt").write_bytes(b"no model")
+    with pytest.raises(ParserUnavailableError, match="of several parsers: en_ewt, zh-hans_x_y"):
+        BundledParser(tmp_path)
+
+
+def test_a_language_without_multiword_tokens(monkeypatch, tmp_path):
+    seen = {}
+
+    def pipeline(language, **options):
+        seen.update(options, language=language)
+        trainer = SimpleNamespace(args={"use_mwt": False})
+        return SimpleNamespace(processors={"tokenize": SimpleNamespace(trainer=trainer)})
+
+    monkeypatch.setattr("stanza.Pipeline", pipeline)
+    for kind in ("tokenizer", "tagger", "lemmatizer", "parser"):
+        (tmp_path / f"zh_x_{kind}.pt").touch()
+    assert BundledParser(tmp_path)._engine.pipeline
+    assert (seen["language"], seen["processors"]) == ("zh", "tokenize,pos,lemma,depparse")
+    assert "mwt_model_path" not in seen
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda parser: pickle.loads(pickle.dumps(parser))])

@@ -9,9 +9,11 @@ from graphdep.parsing import (
     CachedParser,
     ConlluParser,
     CoreNLPParser,
+    ParserUnavailableError,
     StanzaParser,
     resolve_parser,
 )
+from graphdep.parsing.bundled_parser import BUNDLED
 
 
 def test_names(tmp_path):
@@ -28,6 +30,24 @@ def test_names(tmp_path):
         assert stanza.language == language
 
 
+def test_bundled_with_a_folder(tmp_path):
+    for file in BUNDLED.glob("*.pt"):
+        (tmp_path / file.name).symlink_to(file)
+    parser = resolve_parser(f"bundled:{tmp_path}", max_words=3)
+    assert isinstance(parser, BundledParser)
+    assert (parser.directory, parser.language) == (tmp_path, "en")
+    with pytest.raises(ValueError, match="'bundled' has no option 'directory'"):
+        resolve_parser(f"bundled:{tmp_path}", directory=tmp_path)
+    with pytest.raises(ParserUnavailableError, match=r"nowhere has no model files"):
+        resolve_parser(f"bundled:{tmp_path / 'nowhere'}")
+
+
+def test_languages(tmp_path):
+    assert resolve_parser("bundled", cache=tmp_path / "parses.sqlite").language == "en"
+    assert resolve_parser("chain").language is None
+    assert resolve_parser("corenlp").language is None
+
+
 def test_an_instance_is_itself_and_a_cache_goes_around(tmp_path):
     parser = BundledParser()
     assert resolve_parser(parser) is parser
@@ -40,11 +60,11 @@ def test_an_instance_is_itself_and_a_cache_goes_around(tmp_path):
 
 @pytest.mark.parametrize("name", ["nope", "", "bundle", "Bundled"])
 def test_an_unknown_name_lists_the_choices(name):
-    with pytest.raises(ValueError, match=f"unknown parser '{name}'; the choices are 'bundled', 'stanza'"):
+    with pytest.raises(ValueError, match=f"unknown parser '{name}'; the choices are 'bundled', 'bundled:"):
         resolve_parser(name)
 
 
-@pytest.mark.parametrize("name", ["bundled:x", "spacy", "spacy:", "conllu", "stanza:", "corenlp:x"])
+@pytest.mark.parametrize("name", ["bundled:", "spacy", "spacy:", "conllu", "stanza:", "corenlp:x"])
 def test_a_name_of_the_wrong_form_lists_the_choices(name):
     with pytest.raises(ValueError, match=f"parser '{name}' has a wrong form; the choices are"):
         resolve_parser(name)
