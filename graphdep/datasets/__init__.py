@@ -1,10 +1,12 @@
 """Corpora as PyG datasets: local raw files in, parsed examples out."""
 
+from graphdep.datasets.csv_texts import CSVTexts
 from graphdep.datasets.daily_dialog import DailyDialog
 from graphdep.datasets.daily_dialog_selection import DailyDialogSelection
 from graphdep.datasets.douban import Douban
 from graphdep.datasets.e_commerce import ECommerce
 from graphdep.datasets.empathetic_dialogues import EmpatheticDialogues
+from graphdep.datasets.glue import GLUE
 from graphdep.datasets.masking import Masking
 from graphdep.datasets.mrpc import MRPC
 from graphdep.datasets.positive_dialogues import positive_dialogues
@@ -18,11 +20,13 @@ from graphdep.datasets.ubuntu_irc import UbuntuIRC
 from graphdep.datasets.ud_treebank import UDTreebank
 
 __all__ = [
+    "CSVTexts",
     "DailyDialog",
     "DailyDialogSelection",
     "Douban",
     "ECommerce",
     "EmpatheticDialogues",
+    "GLUE",
     "MRPC",
     "Masking",
     "PostTrainingDataset",

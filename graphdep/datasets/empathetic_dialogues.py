@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import logging
 import os
 import re
@@ -13,8 +12,7 @@ from typing import Any
 from graphdep.datasets.dialogue_dataset import Dialogue, DialogueDataset
 from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
-from graphdep.datasets.raw import read_lines, row_error
-from graphdep.io.csv_limit import long_fields
+from graphdep.datasets.raw import read_csv, read_lines, row_error
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -271,16 +269,8 @@ def _add_emotion(path: Path, found: dict[str, list[str]]) -> None:
 
 def _emotion_rows(path: Path) -> list[tuple[int, list[str]]]:
     """The rows below the header, each with the line on which it starts: a quoted text may have several."""
-    lines = [text for _, text in read_lines(path)]
-    _check_header(path, lines[0], EMOTION_HEADER)
-    reader, line, rows = csv.reader((text + "\n" for text in lines), strict=True), 1, []
-    try:
-        with long_fields():
-            for row in reader:
-                rows.append((line, row))
-                line = reader.line_num + 1
-    except csv.Error as error:
-        raise row_error(path, line, f"bad quotes ({error})", lines[line - 1]) from None
+    rows = read_csv(path)
+    _check_header(path, ",".join(rows[0][1]), EMOTION_HEADER)
     return rows[1:]
 
 

@@ -13,19 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
 import graphdep
-from graphdep.data import NodeType, to_data
+from graphdep.alignment import Tokens, trees_data
+from graphdep.data import NodeType
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw_files import RawFiles
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
 from graphdep.piece_vocab import vocab_from_state
-from graphdep.sentence import Sentence
+from graphdep.sentence import Sentence, parse_deps
 from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
+
+ARCS = ("basic", "enhanced", "enhanced++")
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,10 @@ class Example:
 
 
 class ParsedDataset(RawFiles, InMemoryDataset):
-    """Base of the corpora: one PyG ``Data`` an example, made by :func:`graphdep.to_data`.
+    """Base of the corpora: one PyG ``Data`` an example.
+
+    It is made by :func:`graphdep.to_data`, with a node a word; where :obj:`tokens` are given, as for
+    pretrained encoders, by :func:`graphdep.alignment.text_data`, with [CLS], [SEP] and a node a piece.
 
     The name of a processed file holds a digest of all that it depends on (raw files, parser, options,
     vocabulary, :obj:`pre_transform` with all its arguments, versions), so that no other setting can load
@@ -54,7 +61,14 @@ class ParsedDataset(RawFiles, InMemoryDataset):
             (default: :obj:`None`)
         vocab: The vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split, and from
             it alone. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        tokens: Ids of words' pieces, in place of a vocabulary; an example then is one text or a pair, and
+            :attr:`vocab` has no words. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example; :obj:`None` cuts nothing.
+            (default: :obj:`None`)
+        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or the ``"enhanced"`` or ``"enhanced++"``
+            graphs. (default: ``"basic"``)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`; where :obj:`arcs`
+            are enhanced, with labels learned from the training split, :meth:`RelationVocab.learn`)
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
         lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
         limit: Use the first examples of the split only; acts before parsing. A vocabulary that is built is
@@ -63,6 +77,10 @@ class ParsedDataset(RawFiles, InMemoryDataset):
         to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
         transform, pre_transform, pre_filter, log, force_reload: As in PyG. The transforms that are applied
             before saving must be objects, not functions.
+
+    Shapes:
+        - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text
+          that are not there, or not as a whole
     """
 
     def __init__(
@@ -72,6 +90,9 @@ class ParsedDataset(RawFiles, InMemoryDataset):
         *,
         raw_from: str | os.PathLike[str] | None = None,
         vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
         relations: RelationVocab | None = None,
         min_freq: int = 1,
         lower: bool = True,
@@ -87,9 +108,19 @@ class ParsedDataset(RawFiles, InMemoryDataset):
             raise ValueError(f"'split' must be one of {', '.join(self.splits)} (got {split!r})")
         if limit is not None and limit < 1:
             raise ValueError(f"'limit' must be at least 1 (got {limit})")
+        if tokens is not None and vocab is not None:
+            raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+        if tokens is None and max_length is not None:
+            raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
+        if arcs not in ARCS:
+            raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
         self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
-        self._given_vocab = vocab
+        self.tokens, self.max_length, self.arcs = tokens, max_length, arcs
+        self._given_vocab = vocab if tokens is None else Vocab()
+        self._learns_relations = arcs != "basic" and relations is None
+        if self._learns_relations and self._given_vocab is not None:
+            self.train_is_for = "the relations are learned from it unless 'relations' is given"
         self.relations = RelationVocab(relations.learned if relations is not None else ())
         self.to_data_options = dict(to_data_options or {})
         super().__init__(os.fspath(root), transform, pre_transform, pre_filter, log, force_reload)
@@ -108,16 +139,22 @@ class ParsedDataset(RawFiles, InMemoryDataset):
         words = (sentence.form for example in examples for sentence in example.sentences)
         return Vocab.build(words, min_freq=self.min_freq, lower=self.lower)
 
+    def make_relations(self, examples: list[Example]) -> RelationVocab:
+        """The relations of the arcs of the training split."""
+        sentences = (sentence for example in examples for sentence in example.sentences)
+        return RelationVocab.learn(label for sentence in sentences for label in _arc_labels(sentence))
+
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         """One ``Data`` an example, before :obj:`pre_filter` and :obj:`pre_transform`."""
+        own: dict[str, Any] = {
+            "vocab": vocab,
+            "tokens": self.tokens,
+            "max_length": self.max_length,
+            "arcs": self.arcs,
+        }
         for example in examples:
-            data = to_data(
-                example.sentences,
-                vocab=vocab,
-                relations=self.relations,
-                segment=example.segment,
-                **self.to_data_options,
-            )
+            options = {"segment": example.segment, **self.to_data_options}
+            data = trees_data(example.sentences, self.relations, **own, **options)
             for key, value in example.targets.items():
                 data[key] = value
             yield data
@@ -152,6 +189,10 @@ class ParsedDataset(RawFiles, InMemoryDataset):
     def describe(self) -> dict[str, Any]:
         """What was loaded, as plain values: sizes, unknown words, failures of the parser.
 
+        With :obj:`tokens`, ``words`` are those that are left, ``unknown_words`` is the share of them with an
+        unknown piece, ``cut_words`` of ``cut_examples`` are not there as a whole, and ``forms`` are the
+        different words before anything is cut; there is no ``vocabulary``.
+
         Of a slice, without what is known of all examples together only.
         """
         if self._indices is not None:  # a slice shares the data of the whole
@@ -160,22 +201,34 @@ class ParsedDataset(RawFiles, InMemoryDataset):
             "corpus": self.corpus,
             "split": self.split,
             "examples": self.len(),
-            "words": int((self._data.node_type == NodeType.WORD).sum()),
-            "vocabulary": len(self.vocab),
+            "words": self._num_words(),
+            **({"vocabulary": len(self.vocab)} if self.tokens is None else self._describe_cut()),
             "unknown_words": self._unknown_words(),
             "parser": self.parser_fingerprint,
         }
         return described | (self._describe_loading() if self.len() == self._num_loaded else {})
 
-    def _unknown_words(self) -> float:
-        """The share of ``[UNK]`` among the words of all examples."""
+    def _num_words(self) -> int:
         words = self._data.node_type == NodeType.WORD
-        unknown = words & (self._data.input_ids == UNK_ID)
-        return float(unknown.sum() / words.sum())
+        return int((words if self.tokens is None else _first_pieces(self._data)).sum())
+
+    def _unknown_words(self) -> float:
+        """The share of unknown ones among the words of all examples: of ``[UNK]``, or with such a piece."""
+        words = self._data.node_type == NodeType.WORD
+        unknown = words & (self._data.input_ids == getattr(self.tokens, "unk_id", UNK_ID))
+        if self.tokens is None:
+            return float(unknown.sum() / words.sum())
+        number = _first_pieces(self._data).cumsum(0)
+        return number[unknown & (self._data.word >= 0)].unique().numel() / max(1, self._num_words())
+
+    def _describe_cut(self) -> dict[str, int]:
+        cut = self._data.cut_words.sum(dim=1)
+        return {"cut_examples": int((cut > 0).sum()), "cut_words": int(cut.sum())}
 
     def _describe_loading(self) -> dict[str, Any]:
         """What is known of all examples together, and not of some of them."""
         return {
+            **({} if self.tokens is None else {"forms": self._forms}),
             "parser_failures": self.parser_failures,
             "unknown_relations": self.relations.fallbacks.total(),
         }
@@ -198,27 +251,34 @@ class ParsedDataset(RawFiles, InMemoryDataset):
         self.process()
 
     def _needed(self) -> list[str]:
-        return sorted({self.split} | ({"train"} if self._given_vocab is None else set()))
+        learns = self._given_vocab is None or self._learns_relations
+        return sorted({self.split, *(["train"] if learns else [])})
 
     def _depends_on(self) -> dict[str, Any]:
         paths = [path for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
-        given = self._given_vocab
+        relations = None if self._learns_relations else self.relations.state_dict()
         return {
             "format": [FORMAT, graphdep.__version__, type(self)],
             "raw": [(path.name, file_digest(path)) for path in paths],
             "split": [self.split, self.limit],
             "options": self.options(),
             "to_data": self.to_data_options,
-            "vocab": [self.min_freq, self.lower] if given is None else given.state_dict(),
-            "relations": self.relations.state_dict(),
+            "vocab": self._ids_depend_on(),
+            "relations": relations if self.arcs == "basic" else [self.arcs, relations],
             "pre": [self.pre_transform, self.pre_filter],
         }
+
+    def _ids_depend_on(self) -> object:
+        if self.tokens is not None:
+            return [self.tokens.fingerprint, self.max_length]
+        given = self._given_vocab
+        return [self.min_freq, self.lower] if given is None else given.state_dict()
 
     def _make(self) -> dict[str, Any]:
         self.parser_failures = 0
         examples = self._some_examples(self.split, self.limit)
         failures = self.parser_failures  # of this split alone
-        vocab = self._build_vocab(examples) if self._given_vocab is None else self._given_vocab
+        vocab = self._learn(examples)
         data_list = list(self._filtered(self.make_data(examples, vocab)))
         if not data_list:
             raise ValueError(
@@ -229,16 +289,22 @@ class ParsedDataset(RawFiles, InMemoryDataset):
             "data": data.to_dict(),
             "slices": slices,
             "vocab": vocab.state_dict(),
+            "relations": self.relations.state_dict(),
+            "forms": None if self.tokens is None else _num_forms(examples),
             "parser": self.options().get("parser", "gold"),
             "parser_failures": failures,
             "fallbacks": dict(self.relations.fallbacks),
             "notes": self.notes(examples),
         }
 
-    def _build_vocab(self, examples: list[Example]) -> Vocab:
-        if self.split != "train":
+    def _learn(self, examples: list[Example]) -> Vocab:
+        """The vocabulary; it and the relations are learned from the training split, unless they are given."""
+        given = self._given_vocab
+        if self.split != "train" and (given is None or self._learns_relations):
             examples = self._some_examples("train", None)
-        return self.make_vocab(examples)
+        if self._learns_relations:
+            self.relations = self.make_relations(examples)
+        return self.make_vocab(examples) if given is None else given
 
     def _some_examples(self, split: str, limit: int | None) -> list[Example]:
         examples = self.examples(split, limit)
@@ -254,6 +320,11 @@ class ParsedDataset(RawFiles, InMemoryDataset):
         self.data, self.slices = Data.from_dict(payload["data"]), payload["slices"]
         self._num_loaded = self.len()
         self.vocab = vocab_from_state(payload["vocab"])
+        if self._learns_relations:
+            self.relations = RelationVocab.from_state_dict(payload["relations"])
+        if self.tokens is not None:
+            self._forms = payload["forms"]
+            self._report_cut()
         self.parser_fingerprint, self.parser_failures = payload["parser"], payload["parser_failures"]
         self.relations.fallbacks = Counter(payload["fallbacks"])
         if self.parser_failures:
@@ -262,3 +333,30 @@ class ParsedDataset(RawFiles, InMemoryDataset):
                 *(self.corpus, self.split, self.parser_failures),
             )
         self.restore(payload["notes"])
+
+    def _report_cut(self) -> None:
+        cut = self._describe_cut()
+        if cut["cut_words"]:
+            logger.warning(
+                "%s (%s): 'max_length' %d cuts %d words of %d examples",
+                *(self.corpus, self.split, self.max_length, cut["cut_words"], cut["cut_examples"]),
+            )
+
+
+def _num_forms(examples: list[Example]) -> int:
+    return len({form for example in examples for tree in example.sentences for form in tree.form})
+
+
+def _first_pieces(data: Data) -> Tensor:
+    """Which nodes are the first piece of a word; between two texts there is a node that is no word."""
+    before = torch.cat([torch.tensor([-1]), data.word[:-1]])
+    return (data.word >= 0) & (data.word != before)
+
+
+def _arc_labels(sentence: Sentence) -> Iterator[str]:
+    """The labels of the enhanced arcs of a sentence, or of its tree where it has no others."""
+    if sentence.deps is None:
+        yield from sentence.deprel
+        return
+    rows = [*sentence.deps, *(parse_deps(row[8]) for row in sentence.empty)]
+    yield from (label for deps in rows for _, label in deps)

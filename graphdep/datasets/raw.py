@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import filecmp
 import re
 import shutil
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from graphdep.io.atomic import atomic_path
+from graphdep.io.csv_limit import long_fields
 
 # Unicode's category Cc without the tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
@@ -106,6 +108,25 @@ def read_lines(
                 yield number, _decode(path, number, line.removesuffix(b"\n"), repairs or {}, control)
     if empty:
         raise row_error(path, 1, "the file is empty")
+
+
+def read_csv(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows of a comma-separated UTF-8 file, each with the line on which it starts: a quoted field may
+    have several. A blank line is a row without fields.
+
+    Raises:
+        ValueError: If quotes are wrong, or as :func:`read_lines`.
+    """
+    lines = [text for _, text in read_lines(path)]
+    reader, line, rows = csv.reader((text + "\n" for text in lines), strict=True), 1, []
+    try:
+        with long_fields():
+            for row in reader:
+                rows.append((line, row))
+                line = reader.line_num + 1
+    except csv.Error as error:
+        raise row_error(path, line, f"bad quotes ({error})", lines[line - 1]) from None
+    return rows
 
 
 def _check_header(path: Path, first: str, columns: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ class RawFiles:
 
     corpus: str
     published: str
-    splits = ("train", "val", "test")
+    splits: tuple[str, ...] = ("train", "val", "test")
     train_is_for = "the vocabulary is built from it unless 'vocab' is given"
     # Set by the dataset, before PyG's part of it begins.
     split: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +15,6 @@ from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
 
 HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 LABELS = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
@@ -48,7 +46,11 @@ class SICK(TextDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         raw_from: Local folder that has the raw files. (default: :obj:`None`)
         vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
         lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
         limit: Use the first pairs of the split only; acts before parsing. (default: :obj:`None`)
@@ -76,40 +78,12 @@ class SICK(TextDataset):
         split: str = "train",
         task: str = "relatedness",
         parser: str | Parser = "bundled",
-        *,
-        raw_from: str | os.PathLike[str] | None = None,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        root_node: bool = True,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Any,
     ) -> None:
         if task not in self.tasks:
             raise ValueError(f"'task' must be one of {', '.join(self.tasks)} (got {task!r})")
         self.task = task
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            root_node=root_node,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     @property
     def num_classes(self) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -14,7 +13,6 @@ from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
 
 HEADER = ("sentence", "label")
 LABELS = ("negative", "positive")
@@ -47,7 +45,11 @@ class SST(TextDataset):
             below :obj:`root`. (default: :obj:`None`)
         raw_from: Local folder that has the raw files. (default: :obj:`None`)
         vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
         lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
         limit: Use the first sentences of the split only; acts before parsing. (default: :obj:`None`)
@@ -75,38 +77,12 @@ class SST(TextDataset):
         *,
         layout: str | None = None,
         raw_from: str | os.PathLike[str] | None = None,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        root_node: bool = True,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Any,
     ) -> None:
         self.layout = choose_layout(
             layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
         )
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            root_node=root_node,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, raw_from=raw_from, **options)
 
     @property
     def raw_dir(self) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.parsed_dataset import ParsedDataset
-from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
 
@@ -20,7 +21,11 @@ class TextDataset(ParsedDataset):
         root: Folder of the corpus.
         split: ``"train"``, ``"val"`` or ``"test"``.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-        root_node: Put a ROOT node before the words of each sentence. (default: :obj:`True`)
+        root_node: Put a ROOT node before the words of each sentence; there is none where ``tokens`` are
+            given. (default: :obj:`True`)
+        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or the ``"enhanced"`` or ``"enhanced++"``
+            graphs, made of trees for which the parser gives none (:func:`graphdep.parsing.enhance`).
+            (default: ``"basic"``)
         options: As in :class:`ParsedDataset`.
     """
 
@@ -42,17 +47,29 @@ class TextDataset(ParsedDataset):
         return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def options(self) -> dict[str, Any]:
-        return {"parser": self.parser_fingerprint}
+        enhanced = {} if self.arcs == "basic" else {"pybart": _pybart_version()}
+        return {"parser": self.parser_fingerprint, **enhanced}
 
     def trees_of_texts(self, texts: Sequence[str]) -> list[Sentence]:
         """One tree a text (:func:`parse_joined`)."""
         trees, failures = parse_joined(self._parser, texts)
         self.parser_failures += failures
-        return trees
+        return self._enhanced(trees)
 
     def trees_of_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
         """One tree a list of words, which are kept as they are."""
         before = self._parser.failures
         trees = self._parser.parse_words(words)
         self.parser_failures += self._parser.failures - before
-        return trees
+        return self._enhanced(trees)
+
+    def _enhanced(self, trees: list[Sentence]) -> list[Sentence]:
+        return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
+
+
+def _pybart_version() -> str | None:
+    """What makes enhanced graphs; where it is not installed, the parser has to give them."""
+    try:
+        return version("pybart-nlp")
+    except PackageNotFoundError:
+        return None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.parsed_dataset import Example, ParsedDataset
 from graphdep.io import read_conllu
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab, Vocab
 
 
 class UDTreebank(ParsedDataset):
@@ -26,8 +24,12 @@ class UDTreebank(ParsedDataset):
         raw_from: Local folder that has the files. (default: :obj:`None`)
         vocab: Vocabulary; :obj:`None` builds it from the training split. Where a treebank has none and only
             trees matter, pass an empty :class:`~graphdep.Vocab`. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        arcs: ``"basic"`` or ``"enhanced"``: where ``arc_index`` comes from. (default: ``"basic"``)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"`` or ``"enhanced"``: where ``arc_index`` comes from, the columns HEAD and DEPREL, or
+            DEPS. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
         lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
         limit: Use the first sentences of the split only. (default: :obj:`None`)
@@ -48,38 +50,13 @@ class UDTreebank(ParsedDataset):
         root: str | os.PathLike[str] = "datasets/ud",
         split: str = "train",
         *,
-        raw_from: str | os.PathLike[str] | None = None,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
         arcs: str = "basic",
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
         root_node: bool = True,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Any,
     ) -> None:
         if arcs not in ("basic", "enhanced"):
             raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
-        super().__init__(
-            root,
-            split,
-            raw_from=raw_from,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            to_data_options={"root": root_node, "arcs": arcs},
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, arcs=arcs, to_data_options={"root": root_node}, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         found = sorted(folder.glob(self.raw_file_pattern(split)))

@@ -1,7 +1,8 @@
 """Metrics over whole splits, each with its signature and its no-skill floor; tests between two systems."""
 
 from graphdep.metrics.bleu import BLEU, resolve_bleu
-from graphdep.metrics.classification import ACCURACY, F1
+from graphdep.metrics.classification import ACCURACY, F1, MACRO_F1, MCC
+from graphdep.metrics.combined import ACCURACY_F1, PEARSON_SPEARMAN, mean_metric
 from graphdep.metrics.distinct import DISTINCT, resolve_distinct
 from graphdep.metrics.generation import GENERATION_METRICS, generation_floors, generation_metrics
 from graphdep.metrics.metric import Metric
@@ -21,12 +22,16 @@ from graphdep.metrics.text_metric import TextMetric
 
 __all__ = [
     "ACCURACY",
+    "ACCURACY_F1",
     "BLEU",
     "DISTINCT",
     "F1",
     "GENERATION_METRICS",
+    "MACRO_F1",
+    "MCC",
     "MSE",
     "PEARSON",
+    "PEARSON_SPEARMAN",
     "PERPLEXITY",
     "PERPLEXITY_RESPONSES",
     "PERPLEXITY_WORDS",
@@ -38,6 +43,7 @@ __all__ = [
     "compare",
     "generation_floors",
     "generation_metrics",
+    "mean_metric",
     "pool_counts",
     "pool_metrics",
     "random_floor",

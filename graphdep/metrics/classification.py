@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import sklearn
-from sklearn.metrics import accuracy_score, f1_score
+from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from graphdep.metrics.metric import Metric
 
@@ -27,6 +27,28 @@ def _weighted_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray)
     return np.divide(2 * right, positive, out=np.zeros(len(weight)), where=positive > 0)
 
 
+def _macro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
+    return f1_score(target, prediction, average="macro", zero_division=0)
+
+
+def _mcc(prediction: np.ndarray, target: np.ndarray) -> float:
+    # Undefined where one side has a single label: nothing was seen.
+    if np.ptp(prediction) == 0 or np.ptp(target) == 0:
+        return 0.0
+    return matthews_corrcoef(target, prediction)
+
+
+def _weighted_mcc(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    # For any number of classes, as scikit-learn has it: a covariance of indicators over their deviations.
+    labels = np.union1d(prediction, target)
+    found, true = (np.equal.outer(values, labels).astype(np.float64) for values in (prediction, target))
+    right, size = weight @ (found * true).sum(axis=1), weight.sum(axis=1).astype(np.float64)
+    found, true = weight @ found, weight @ true  # how often each label is predicted, and is there
+    covariance = right * size - (found * true).sum(axis=1)
+    scale = np.sqrt((size**2 - (found**2).sum(axis=1)) * (size**2 - (true**2).sum(axis=1)))
+    return np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+
+
 def _majority_class(train: np.ndarray, target: np.ndarray) -> np.ndarray:
     values, counts = np.unique(train, return_counts=True)
     return np.full(target.shape, values[counts.argmax()])
@@ -47,4 +69,20 @@ F1 = Metric(
     f"F1 of the positive class, label 1, over the split (scikit-learn {sklearn.__version__}), 0 where it is "
     "neither there nor predicted; floor: the most frequent class of the training split",
     weighted=_weighted_f1,
+)
+MACRO_F1 = Metric(
+    "macro_f1",
+    _macro_f1,
+    lambda train, target: _macro_f1(_majority_class(train, target), target),
+    f"macro_f1: mean of the F1 of all classes that the split has or that are predicted (scikit-learn "
+    f"{sklearn.__version__}), 0 where one is not there or not predicted; floor: the most frequent class of "
+    "the training split",
+)
+MCC = Metric(
+    "mcc",
+    _mcc,
+    lambda train, target: 0.0,
+    f"MCC: Matthews correlation coefficient over the split (scikit-learn {sklearn.__version__}), 0 where "
+    "predictions or targets have a single label; floor: 0, a constant prediction",
+    weighted=_weighted_mcc,
 )

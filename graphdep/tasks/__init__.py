@@ -2,8 +2,20 @@
 
 from graphdep.tasks.dialogue_task import DialogueTask
 from graphdep.tasks.dialogues import Dialogues
-from graphdep.tasks.goal import ENTAILMENT, PARAPHRASE, RELATEDNESS, SENTIMENT, Goal
+from graphdep.tasks.goal import (
+    ACCEPTABILITY,
+    CLASSES,
+    DUPLICATE,
+    ENTAILMENT,
+    NUMBERS,
+    PARAPHRASE,
+    RELATEDNESS,
+    SENTIMENT,
+    SIMILARITY,
+    Goal,
+)
 from graphdep.tasks.learning_task import LearningTask, TrainingError
+from graphdep.tasks.own_texts import OwnTexts
 from graphdep.tasks.post_training import PostTraining
 from graphdep.tasks.post_training_task import PostTrainingTask
 from graphdep.tasks.resolver import TASKS, resolve_task
@@ -14,15 +26,21 @@ from graphdep.tasks.sentences import Sentences
 from graphdep.tasks.task import Task
 
 __all__ = [
+    "ACCEPTABILITY",
+    "CLASSES",
+    "DUPLICATE",
     "ENTAILMENT",
+    "NUMBERS",
     "PARAPHRASE",
     "RELATEDNESS",
     "SENTIMENT",
+    "SIMILARITY",
     "TASKS",
     "Dialogues",
     "DialogueTask",
     "Goal",
     "LearningTask",
+    "OwnTexts",
     "PostTraining",
     "PostTrainingTask",
     "Selections",

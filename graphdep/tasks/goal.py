@@ -10,7 +10,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from graphdep.metrics import ACCURACY, F1, MSE, PEARSON, SPEARMAN, Metric
+from graphdep.metrics import (
+    ACCURACY,
+    ACCURACY_F1,
+    F1,
+    MACRO_F1,
+    MCC,
+    MSE,
+    PEARSON,
+    PEARSON_SPEARMAN,
+    SPEARMAN,
+    Metric,
+)
 
 
 @dataclass(frozen=True)
@@ -18,7 +29,8 @@ class Goal:
     """A loss, the prediction it leads to, and the metrics of that prediction.
 
     Args:
-        loss: Takes logits ``[B, classes]`` and targets ``y``, gives the mean loss.
+        loss: Takes logits ``[B, classes]`` and targets ``y``, gives the mean loss. Of a regression the one
+            "logit" is the number itself.
         predict: Takes logits ``[B, classes]``, gives predictions ``[B]``.
         target: Takes targets ``y``, gives what predictions are compared with ``[B]``.
         metrics: The metrics; the first decides which epoch is the best.
@@ -28,6 +40,11 @@ class Goal:
     predict: Callable[[Tensor], Tensor]
     target: Callable[[Tensor], Tensor]
     metrics: tuple[Metric, ...]
+
+    @property
+    def classifies(self) -> bool:
+        """Whether targets are classes, and logits those of classes."""
+        return self.loss is F.cross_entropy
 
     def score(self, logits: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
         """Loss and metrics over a whole split, in float64: ``{"<prefix>_loss": ..., "<prefix>_<metric>":
@@ -72,6 +89,15 @@ def expected_grade(distribution: Tensor) -> Tensor:
     return distribution @ grades
 
 
+def squared_error(output: Tensor, y: Tensor) -> Tensor:
+    """Mean squared error of a regression with one output.
+
+    Shapes:
+        - output: :math:`(B, 1)`; y: :math:`(B)`
+    """
+    return F.mse_loss(output.squeeze(-1), y)
+
+
 RELATEDNESS = Goal(
     loss=kl_divergence,
     predict=lambda logits: expected_grade(logits.softmax(dim=-1)),
@@ -86,3 +112,15 @@ ENTAILMENT = Goal(
 )
 SENTIMENT = ENTAILMENT
 PARAPHRASE = replace(ENTAILMENT, metrics=(ACCURACY, F1))
+# The goals of GLUE's tasks, with the metric first that the tables of BERT and its followers show.
+ACCEPTABILITY = replace(ENTAILMENT, metrics=(MCC, ACCURACY))
+DUPLICATE = replace(ENTAILMENT, metrics=(F1, ACCURACY, ACCURACY_F1))
+SIMILARITY = Goal(
+    loss=squared_error,
+    predict=lambda output: output.squeeze(-1),
+    target=lambda y: y,
+    metrics=(SPEARMAN, PEARSON, PEARSON_SPEARMAN),
+)
+# Of texts whose labels nobody knows beforehand.
+CLASSES = replace(ENTAILMENT, metrics=(ACCURACY, MACRO_F1))
+NUMBERS = replace(SIMILARITY, metrics=(MSE, PEARSON, SPEARMAN))

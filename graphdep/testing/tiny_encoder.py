@@ -12,10 +12,14 @@ import torch
 _SIGNS = string.ascii_lowercase + string.digits + ".,?!'"
 
 
-def write_tiny_encoder(folder: str | os.PathLike[str]) -> str:
+def write_tiny_encoder(folder: str | os.PathLike[str], positions: int = 48) -> str:
     """Writes model and tokenizer as transformers has them; returns the folder.
 
-    Two layers of 8 channels, 48 positions, and a letter a piece. Needs transformers.
+    Two layers of 8 channels, and a letter a piece. Needs transformers.
+
+    Args:
+        folder: Where to.
+        positions: Nodes that an example may have. (default: :obj:`48`)
     """
     from transformers import BertConfig, BertModel, BertTokenizer
 
@@ -29,7 +33,7 @@ def write_tiny_encoder(folder: str | os.PathLike[str]) -> str:
         num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=8,
-        max_position_embeddings=48,
+        max_position_embeddings=positions,
     )
     torch.manual_seed(0)
     BertModel(config).save_pretrained(folder)

@@ -39,6 +39,23 @@ class ChainParser(Parser):
         return [Parsed([Sentence.chain(words)]) for words in sentences]
 
 
+class LetterTokens:
+    """A piece a letter; the letter ``z`` is unknown."""
+
+    cls_id, sep_id, eou_id, unk_id = 2, 3, 4, 5
+
+    def __init__(self, fingerprint: str = "letters") -> None:
+        self.fingerprint = fingerprint
+
+    def encode(self, words: Sequence[str]) -> list[list[int]]:
+        return [[self.unk_id if letter == "z" else ord(letter) for letter in word] for word in words]
+
+
+@pytest.fixture
+def new_tokens() -> type[LetterTokens]:
+    return LetterTokens
+
+
 @pytest.fixture
 def parser() -> ChainParser:
     return ChainParser()

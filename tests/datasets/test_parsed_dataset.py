@@ -6,16 +6,24 @@ import os
 import pickle
 import subprocess
 import sys
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 import torch
-from torch_geometric.data import Data
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
 from torch_geometric.transforms import BaseTransform
 
-from graphdep import RelationVocab, Vocab
-from graphdep.datasets import SICK
+from graphdep import NodeType, RelationVocab, Vocab
+from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.datasets import SICK, UDTreebank
 from graphdep.datasets.storage import _MAGIC, load_examples
+from graphdep.io import read_conllu
+
+MINI = Path(__file__).parents[2] / "datasets" / "mini" / "ud" / "raw"
 
 
 class Shift(BaseTransform):
@@ -233,3 +241,178 @@ def test_parses_are_kept_between_settings(tmp_path, new_parser, write_sick):
 def test_dataset_travels_to_workers(tmp_path, parser, write_sick):
     dataset = SICK(tmp_path / "sick", parser=parser, raw_from=write_sick())
     assert equal(pickle.loads(pickle.dumps(dataset)), dataset)
+
+
+def pieces(*words: str) -> list[int]:
+    return [5 if letter == "z" else ord(letter) for word in words for letter in word]
+
+
+def test_pieces_of_a_pair(tmp_path, parser, new_tokens, write_sick):
+    dataset = SICK(tmp_path / "sick", parser=parser, raw_from=write_sick(), tokens=new_tokens())
+    words = SICK(tmp_path / "sick", parser=parser)
+    first, second = ["A", "dog", "sees", "a", "bird"], ["A", "man", "sleeps"]
+    data = dataset[2]
+    sizes = [len(pieces(*first)), len(pieces(*second))]
+    assert data.input_ids.tolist() == [2, *pieces(*first), 3, *pieces(*second), 3]
+    assert data.segment.tolist() == data.utterance.tolist() == [0] * (sizes[0] + 2) + [1] * (sizes[1] + 1)
+    of_words = [NodeType.WORD] * sizes[0], [NodeType.WORD] * sizes[1]
+    assert data.node_type.tolist() == [NodeType.CLS, *of_words[0], NodeType.SEP, *of_words[1], NodeType.SEP]
+    starts = [0, *accumulate(map(len, first))]
+    arcs = [[1 + start for start in starts[:4]], [1 + start for start in starts[1:5]]]
+    assert [row[:4] for row in data.arc_index.tolist()] == arcs  # a chain, between first pieces
+    assert data.cut_words.tolist() == [[0, 0]]
+    data.validate()
+    for name in ("y", "score", "pair"):
+        assert torch.equal(getattr(dataset, name), getattr(words, name))
+        assert torch.equal(data[name], words[2][name])
+
+
+def test_pieces_of_one_text(tmp_path, new_tokens):
+    dataset = UDTreebank(tmp_path / "ud", raw_from=MINI, tokens=new_tokens())
+    tree = read_conllu(MINI / "en_mini-ud-train.conllu")[1]
+    expected = text_data(
+        EncodedUtterance.of(tree, new_tokens(), RelationVocab()), tokens=new_tokens(), max_length=200
+    )
+    assert dataset[1].to_dict().keys() == expected.to_dict().keys()
+    for key, value in expected.to_dict().items():
+        assert torch.equal(torch.as_tensor(dataset[1][key]), torch.as_tensor(value)), key
+
+
+def test_pieces_of_a_batch(tmp_path, parser, new_tokens, write_sick):
+    options = {"tokens": new_tokens(), "max_length": 20}
+    dataset = SICK(tmp_path / "sick", parser=parser, raw_from=write_sick(), **options)
+    loader = DataLoader(dataset, batch_size=3, num_workers=1)
+    for batch in (Batch.from_data_list([*dataset]), next(iter(loader))):
+        assert batch.cut_words.shape == (3, 2)
+        assert batch.num_nodes == sum(data.num_nodes for data in dataset)
+        for alone, data in zip(batch.to_data_list(), dataset):
+            for key in ("arc_index", "governor_index", "input_ids", "y", "cut_words"):
+                assert torch.equal(alone[key], data[key]), key
+
+
+def test_pieces_need_no_training_split(tmp_path, parser, new_tokens, write_sick):
+    raw = write_sick()
+    (raw / "SICK_train.txt").unlink()
+    dataset = SICK(tmp_path / "sick", "test", parser=parser, raw_from=raw, tokens=new_tokens())
+    assert len(dataset) == 2
+    assert len(dataset.vocab) == len(Vocab())
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(5, 60))
+def test_cut_words_are_counted(tmp_path, parser, new_tokens, write_sick, max_length):
+    rows = [
+        ("1", "a bcd efghz ij", "kl mnopqrstu v", "3", "NEUTRAL"),
+        ("2", "zz zz", "a", "3", "NEUTRAL"),
+        ("3", "abcdefghij", "abc de zf g h", "3", "NEUTRAL"),
+    ]
+    options = {"tokens": new_tokens(), "max_length": max_length, "force_reload": True}
+    dataset = SICK(tmp_path / "sick", parser=parser, raw_from=write_sick(rows), **options)
+    described = dataset.describe()
+    left = unknown = cut = cut_examples = 0
+    for data, (_, *texts, _, _) in zip(dataset, rows):
+        assert data.num_nodes <= max_length
+        lost = 0
+        for utterance, words in enumerate(text.split() for text in texts):
+            ids = [
+                data.input_ids[(data.utterance == utterance) & (data.word == n)].tolist() for n in range(9)
+            ]
+            whole = [piece == pieces(word) for piece, word in zip(ids, words)]
+            assert not any(ids[len(words) :])
+            lost += whole.count(False)
+            left += sum(map(bool, ids))
+            unknown += sum(5 in piece for piece in ids)
+        cut += lost
+        cut_examples += lost > 0
+        assert data.cut_words.sum() == lost
+    counted = [described[name] for name in ("words", "cut_words", "cut_examples", "forms")]
+    assert counted == [left, cut, cut_examples, 14]
+    assert described["unknown_words"] == pytest.approx(unknown / left)
+
+
+def test_cut_words_are_reported(tmp_path, parser, new_tokens, write_sick, caplog):
+    raw = write_sick()
+    whole = SICK(tmp_path / "sick", parser=parser, raw_from=raw, tokens=new_tokens())
+    assert not caplog.records
+    for _ in range(2):  # made, and loaded
+        caplog.clear()
+        dataset = SICK(tmp_path / "sick", parser=parser, tokens=new_tokens(), max_length=34)
+        assert [record.getMessage() for record in caplog.records] == [
+            "SICK (train): 'max_length' 34 cuts 4 words of 2 examples"
+        ]
+    assert whole.describe() == {
+        "corpus": "SICK",
+        "split": "train",
+        "examples": 3,
+        "words": 30,
+        "cut_examples": 0,
+        "cut_words": 0,
+        "forms": 15,
+        "unknown_words": 0.0,
+        "parser": "chain/1",
+        "parser_failures": 0,
+        "unknown_relations": 0,
+    }
+    part = dataset[2:].describe()
+    assert (part["examples"], part["words"], part["cut_words"]) == (1, 8, 0)
+    assert "forms" not in part
+    assert equal(pickle.loads(pickle.dumps(dataset)), dataset)
+    assert equal(dataset.copy(), dataset)
+    assert pickle.loads(pickle.dumps(dataset)).describe() == dataset.describe()
+
+
+def test_digest_of_the_examples(tmp_path, parser, new_tokens, write_sick):
+    def digest(**options) -> str:
+        sha = hashlib.sha256()
+        SICK(tmp_path / "sick", parser=parser, raw_from=raw, **options).update_digest(sha)
+        return sha.hexdigest()
+
+    raw = write_sick()
+    tokens = new_tokens()
+    digests = [digest(), digest(tokens=tokens), digest(tokens=tokens, max_length=20)]
+    assert len({*digests}) == 3
+    assert [digest(), digest(tokens=tokens), digest(tokens=tokens, max_length=20)] == digests
+
+
+def test_other_tokens_have_another_file(tmp_path, parser, new_tokens, write_sick):
+    raw, tokens = write_sick(), new_tokens()
+    choices = [
+        {},
+        {"tokens": tokens},
+        {"tokens": new_tokens("other")},
+        {"tokens": tokens, "max_length": 200},
+        {"tokens": tokens, "max_length": 300},
+        {"tokens": tokens, "relations": RelationVocab(["nsubj:chain"])},
+    ]
+    for options in choices * 2:
+        SICK(tmp_path / "sick", parser=parser, raw_from=raw, **options)
+    assert len(processed(tmp_path / "sick")) == len(choices)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vocab": Vocab()}, "'tokens' and 'vocab' are both given"),
+        ({"max_length": 4}, r"'max_length' must be at least 5 \(got 4\)"),
+        ({"max_length": 0}, r"'max_length' must be at least 5 \(got 0\)"),
+        ({"tokens": None, "max_length": 50}, r"'max_length' counts pieces and needs 'tokens' \(got 50\)"),
+        ({"arcs": "deep"}, r"'arcs' must be one of basic, enhanced, enhanced\+\+ \(got 'deep'\)"),
+    ],
+)
+def test_refused_options(tmp_path, parser, new_tokens, write_sick, options, message):
+    with pytest.raises(ValueError, match=message):
+        SICK(tmp_path / "sick", parser=parser, raw_from=write_sick(), **{"tokens": new_tokens(), **options})
+    assert processed(tmp_path / "sick") == []
+
+
+def test_pieces_of_a_tokenizer(tmp_path, parser, write_sick):
+    transformers = pytest.importorskip("transformers")
+    from graphdep.alignment import SubwordTokens
+    from graphdep.testing.tiny_encoder import write_tiny_encoder
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(write_tiny_encoder(tmp_path / "encoder"))
+    tokens = SubwordTokens(tokenizer, eou="[SEP]")
+    raw = write_sick([("1", "A dog ☃", "A cat", "3", "NEUTRAL")])
+    dataset = SICK(tmp_path / "sick", parser=parser, raw_from=raw, tokens=tokens)
+    assert tokenizer.decode(dataset[0].input_ids) == "[CLS] a dog [UNK] [SEP] a cat [SEP]"
+    assert dataset.describe()["unknown_words"] == pytest.approx(1 / 5)

@@ -45,6 +45,28 @@ def test_ud_treebank_enhanced_arcs(tmp_path):
     assert enhanced.describe()["unknown_relations"] > 0  # conj:and is a conj
 
 
+def test_ud_treebank_learns_the_labels_of_its_graphs(tmp_path):
+    raw = tmp_path / "raw_files"
+    shutil.copytree(RAW, raw)
+    train = raw / "en_mini-ud-train.conllu"
+    train.write_text(train.read_text() * 5)
+    labels = [
+        label
+        for sentence in read_conllu(train)
+        for label in [
+            *(label for deps in sentence.deps or [] for _, label in deps),
+            *(part.partition(":")[2] for row in sentence.empty for part in row[8].split("|")),
+        ]
+    ]
+    dataset = UDTreebank(tmp_path / "ud", "val", raw_from=raw, arcs="enhanced")
+    assert (
+        {*dataset.relations.learned} == {label for label in labels if label not in relations} >= {"conj:and"}
+    )
+    basic = UDTreebank(tmp_path / "ud", "val", raw_from=raw, relations=dataset.relations)
+    assert basic.relations.learned == dataset.relations.learned
+    assert UDTreebank(tmp_path / "ud", "val", raw_from=raw).relations == relations
+
+
 def test_ud_treebank_batches(tmp_path):
     batch = next(iter(DataLoader(UDTreebank(tmp_path / "ud", raw_from=RAW), batch_size=6)))
     assert batch.num_graphs == 6

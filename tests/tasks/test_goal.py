@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from graphdep.tasks import ENTAILMENT, RELATEDNESS
+from graphdep.tasks import ACCEPTABILITY, DUPLICATE, ENTAILMENT, RELATEDNESS, SIMILARITY
 from graphdep.tasks.goal import expected_grade, kl_divergence
 
 
@@ -46,3 +46,26 @@ def test_perfect_predictions_of_relatedness():
     assert scores["val_mse"] == pytest.approx(0.0, abs=1e-9)
     assert scores["val_pearson"] == pytest.approx(1.0)
     assert scores["val_loss"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_regression_has_one_output():
+    output, y = torch.tensor([[0.5], [4.0], [2.0], [7.0]], requires_grad=True), torch.tensor([1.0, 3, 2.5, 5])
+    loss = SIMILARITY.loss(output, y)
+    assert loss.item() == pytest.approx((0.25 + 1 + 0.25 + 4) / 4)
+    loss.backward()
+    assert output.grad.flatten().tolist() == pytest.approx([2 * d / 4 for d in (-0.5, 1, -0.5, 2)])
+    target, prediction = SIMILARITY.compared(output.detach(), y)
+    assert (prediction.tolist(), target.tolist()) == ([0.5, 4, 2, 7], [1, 3, 2.5, 5])
+    scores = SIMILARITY.score(output.detach(), y, "val")
+    assert scores["val_spearman"] == pytest.approx(1.0)
+    assert scores["val_pearson_spearman"] == pytest.approx((1 + scores["val_pearson"]) / 2)
+    assert SIMILARITY.floor(y, y, "val") == dict.fromkeys(list(scores)[1:], 0.0)
+
+
+def test_goals_of_glue():
+    y = torch.tensor([0, 1, 1, 1])
+    logits = torch.eye(2)[[0, 1, 1, 0]] * 9
+    assert ACCEPTABILITY.score(logits, y, "test")["test_mcc"] == pytest.approx(1 / 3**0.5)
+    scores = DUPLICATE.score(logits, y, "test")
+    assert scores["test_accuracy_f1"] == pytest.approx((0.75 + 0.8) / 2)
+    assert list(scores)[1] == "test_f1"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from graphdep.datasets import GLUE
+from graphdep.datasets.glue_files import CORPORA
 from graphdep.tasks import TASKS, Sentences, resolve_task
 
 
@@ -11,17 +13,40 @@ def test_tasks_that_exist():
     assert resolve_task("sick-r").goal.metrics[0].name == "mse"
     assert [metric.name for metric in resolve_task("mrpc").goal.metrics] == ["accuracy", "f1"]
     single = {name for name, task in TASKS.items() if isinstance(task, Sentences) and task.sentences == 1}
-    assert single == {"sst", "sst2"}
+    assert single == {"sst", "sst2", "cola", "glue-sst2"}
+    assert resolve_task("csv").metrics[0].name == "accuracy"
+    assert resolve_task("csv-regression").metrics[0].name == "mse"
+    assert [resolve_task(name).goal.classifies for name in ("csv", "csv-regression", "sick-r")] == [
+        True,
+        False,
+        False,
+    ]
     assert [name for name, task in TASKS.items() if task.kind == "dialogue"] == [
         "dailydialog",
         "empathetic",
     ]
 
 
-@pytest.mark.parametrize("name", ["rte", "cola", "qnli"])
-def test_tasks_to_come_say_so(name):
-    with pytest.raises(ValueError, match=f"task '{name}' is not built yet; choose one of sick-r, sick-e"):
-        resolve_task(name)
+@pytest.mark.parametrize(
+    ("name", "first", "num_classes"),
+    [
+        ("cola", "mcc", 2),
+        ("stsb", "spearman", 1),
+        ("rte", "accuracy", 2),
+        ("qnli", "accuracy", 2),
+        ("qqp", "f1", 2),
+        ("mnli", "accuracy", 3),
+        ("glue-sst2", "accuracy", 2),
+        ("glue-mrpc", "f1", 2),
+    ],
+)
+def test_tasks_of_glue(name, first, num_classes):
+    task = resolve_task(name)
+    corpus = CORPORA[task.options["name"]]
+    assert task.dataset is GLUE
+    assert task.metrics[0].name == first
+    assert task.num_classes == num_classes == (len(corpus.labels) or 1)
+    assert task.sentences == len(corpus.texts)
 
 
 def test_unknown_tasks():

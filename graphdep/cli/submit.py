@@ -1,0 +1,98 @@
+"""``graphdep submit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from graphdep.cli import options as o
+from graphdep.cli.output import print_json, say_loading
+
+
+def submit(
+    checkpoint: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TASK=FILE",
+            help="best.ckpt of a run on cola, sst2, mrpc, stsb, mnli, qnli, rte or qqp; once a task.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder; written whole or not at all.")],
+    root: o.Root = None,
+    raw_from: o.RawFrom = None,
+    parser: o.ModelParser = None,
+    fill: Annotated[
+        bool,
+        typer.Option(
+            "--fill",
+            help="Fill the files of tasks without a checkpoint with a constant: the leaderboard takes all or "
+            "none.",
+        ),
+    ] = False,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Examples a batch.")] = 64,
+    json: o.Json = False,
+) -> None:
+    """Answer GLUE's test sets with trained models, as the files that its leaderboard takes.
+
+    The folder gets CoLA.tsv, SST-2.tsv, MRPC.tsv, STS-B.tsv, MNLI-m.tsv, MNLI-mm.tsv, AX.tsv, QNLI.tsv,
+    RTE.tsv and QQP.tsv, as far as there are checkpoints for them, WNLI.tsv with a constant, and
+    submission.zip of them all. The leaderboard takes all eleven only; those that are missing are named. A
+    model of MNLI answers three files.
+
+    The test files are read below `raw/` of the root (datasets/glue), in the layout of GLUE's download.
+
+    Examples:
+        graphdep submit --checkpoint cola=runs/.../best.ckpt --checkpoint mnli=runs/.../best.ckpt
+        --raw-from glue_data --output submission --fill
+    """
+    say_loading()
+    from graphdep.glue_submission import (
+        ARCHIVE,
+        FILES,
+        check_checkpoints,
+        check_new_folder,
+        constant_answers,
+        predict_glue,
+        write_submission,
+    )
+
+    checkpoints = _checkpoints(checkpoint)
+    check_new_folder(output)
+    check_checkpoints(checkpoints)
+    given: dict[str, Any] = {"root": root or "datasets/glue", "raw_from": raw_from, "parser": parser}
+    answers: dict[str, list[str]] = {}
+    for name, path in checkpoints.items():
+        answers |= predict_glue(path, name, batch_size=batch_size, **given)
+    missing = [file for file, about in FILES.items() if file not in answers and about.task is not None]
+    constant = [file for file, about in FILES.items() if about.task is None] + (missing if fill else [])
+    answers |= {file: constant_answers(file) for file in constant}
+    write_submission(output, {file: answers[file] for file in FILES if file in answers})
+    if json:
+        sizes = {file: len(answers[file]) for file in FILES if file in answers}
+        paths = {"output": str(output), "archive": str(output / ARCHIVE)}
+        print_json({**paths, "rows": sizes, "missing": missing, "constant": constant})
+    say = Console(stderr=True)
+    say.print(f"{len(answers)} files -> {output / ARCHIVE}", highlight=False, soft_wrap=True)
+    if missing:
+        names = ", ".join(missing)
+        what = (
+            "filled with a constant" if fill else "missing, so that the leaderboard refuses it (see --fill)"
+        )
+        say.print(f"without a checkpoint, and {what}: {names}", highlight=False, soft_wrap=True)
+
+
+def _checkpoints(texts: list[str]) -> dict[str, str]:
+    """The files by task; ``glue-sst2`` and ``glue-mrpc`` are ``sst2`` and ``mrpc``."""
+    checkpoints: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        name = name.strip().removeprefix("glue-")
+        if not (name and equals and path):
+            raise ValueError(f"'--checkpoint' must be TASK=FILE (got {text!r})")
+        if name in checkpoints:
+            raise ValueError(f"'--checkpoint' names {name!r} twice")
+        checkpoints[name] = path
+    return checkpoints

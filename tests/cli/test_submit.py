@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+
+from graphdep.testing.tiny_glue import write_tiny_glue
+
+SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+SIZES |= {"max_epochs": 1, "accelerator": "cpu"}
+OFFICIAL = {"CoLA": 1063, "SST-2": 1821, "MRPC": 1725, "STS-B": 1379, "MNLI-m": 9796, "MNLI-mm": 9847}
+OFFICIAL |= {"QNLI": 5463, "RTE": 3000, "QQP": 390965, "AX": 1104, "WNLI": 146}
+
+
+@pytest.fixture(scope="module")
+def glue(tmp_path_factory) -> dict[str, str]:
+    return write_tiny_glue(tmp_path_factory.mktemp("glue"))
+
+
+@pytest.fixture(scope="module")
+def checkpoints(glue, tmp_path_factory) -> dict[str, str]:
+    """Models of one sentence, of pairs with three labels, and of scores."""
+    from graphdep.training import TrainConfig, train
+
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        task: train(TrainConfig.of("dt", task=task, **glue, **SIZES), folder / task)["checkpoint"]
+        for task in ("cola", "mnli", "stsb")
+    }
+
+
+@pytest.fixture
+def submit(run, glue):
+    def call(chosen: dict[str, str], *arguments: str):
+        given = [part for name, path in chosen.items() for part in ("--checkpoint", f"{name}={path}")]
+        places = ["--root", glue["root"], "--parser", glue["parser"]]
+        return run("submit", *given, *places, "--output", "out", *arguments)
+
+    return call
+
+
+def rows(path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def expected(checkpoint, name: str, split: str, glue) -> list[float]:
+    """Answers one by one, each alone."""
+    import torch
+    from torch_geometric.data import Batch
+
+    from graphdep.datasets import GLUE
+    from graphdep.training import load_task
+
+    task, state = load_task(checkpoint)
+    dataset = GLUE(split=split, name=name, val_from="dev", vocab=state.vocab, **glue)
+    with torch.no_grad():
+        outputs = [task.model(task.edges(Batch.from_data_list([data])))[0] for data in dataset]
+    return [output.item() if len(output) == 1 else int(output.argmax()) for output in outputs]
+
+
+def test_files(submit, checkpoints, glue, tmp_path):
+    done = submit(checkpoints, "--json", "--batch-size", "5")
+    assert done.exit_code == 0, done.stderr
+    files = ["CoLA.tsv", "STS-B.tsv", "MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv", "WNLI.tsv"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted([*files, "submission.zip"])
+    for file in files:
+        header, *lines = rows(tmp_path / "out" / file)
+        assert header == ["index", "prediction"]
+        assert [line[0] for line in lines] == [str(i) for i in range(146 if file == "WNLI.tsv" else 12)]
+    answers = {file: [line[1] for line in rows(tmp_path / "out" / file)[1:]] for file in files}
+    assert answers["WNLI.tsv"] == ["0"] * 146
+    assert answers["CoLA.tsv"] == [str(y) for y in expected(checkpoints["cola"], "cola", "test", glue)]
+    words = ["entailment", "neutral", "contradiction"]
+    for file, name, split in (
+        ("MNLI-m.tsv", "mnli", "test"),
+        ("MNLI-mm.tsv", "mnli", "test-mismatched"),
+        ("AX.tsv", "ax", "test"),
+    ):
+        assert answers[file] == [words[y] for y in expected(checkpoints["mnli"], name, split, glue)]
+    scores = expected(checkpoints["stsb"], "stsb", "test", glue)
+    for text, score in zip(answers["STS-B.tsv"], scores, strict=True):
+        assert float(text) == pytest.approx(min(max(score, 0), 5), abs=6e-4)
+        assert len(text) == 5
+    summary = json.loads(done.stdout)
+    missing = ["SST-2.tsv", "MRPC.tsv", "QNLI.tsv", "RTE.tsv", "QQP.tsv"]
+    assert (summary["missing"], summary["constant"]) == (missing, ["WNLI.tsv"])
+    assert summary["rows"]["CoLA.tsv"] == 12
+    assert f"missing, so that the leaderboard refuses it (see --fill): {', '.join(missing)}" in done.stderr
+    with zipfile.ZipFile(tmp_path / "out" / "submission.zip") as archive:
+        assert sorted(archive.namelist()) == sorted(files)
+        for file in files:
+            assert archive.read(file) == (tmp_path / "out" / file).read_bytes()
+
+
+def test_fill_makes_it_whole_with_the_official_sizes(submit, checkpoints, tmp_path, caplog):
+    done = submit({"cola": checkpoints["cola"]}, "--fill", "--json")
+    assert done.exit_code == 0, done.stderr
+    sizes = {name: len(rows(tmp_path / "out" / f"{name}.tsv")) - 1 for name in OFFICIAL}
+    assert sizes == {**OFFICIAL, "CoLA": 12}
+    assert rows(tmp_path / "out" / "QNLI.tsv")[1] == ["0", "entailment"]
+    assert rows(tmp_path / "out" / "STS-B.tsv")[1] == ["0", "2.500"]
+    assert "CoLA.tsv: 12 rows, but the official test set has 1063" in caplog.text
+    assert "without a checkpoint, and filled with a constant: SST-2.tsv, MRPC.tsv" in done.stderr
+    before = (tmp_path / "out" / "submission.zip").read_bytes()
+    again = submit({"cola": checkpoints["cola"]}, "--fill")
+    assert again.exit_code == 2
+    assert "'output' must be a new or an empty folder (got 'out')" in again.stderr
+    assert (tmp_path / "out" / "submission.zip").read_bytes() == before
+
+
+@pytest.mark.parametrize("task", ["mrpc", "stsb"])
+def test_a_checkpoint_of_a_pretrained_encoder(submit, glue, tmp_path_factory, tmp_path, task):
+    pytest.importorskip("transformers")
+    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from graphdep.training import TrainConfig, train
+
+    folder = tmp_path_factory.mktemp("bert")
+    settings = {"encoder": write_tiny_encoder(folder), "arcs": "basic", "max_length": 40, "max_epochs": 1}
+    name = "glue-mrpc" if task == "mrpc" else task
+    config = TrainConfig.of("bert-dam", task=name, accelerator="cpu", **glue, **settings)
+    done = submit({name: train(config, folder / "run")["checkpoint"]})
+    assert done.exit_code == 0, done.stderr
+    file = {"mrpc": "MRPC.tsv", "stsb": "STS-B.tsv"}[task]
+    assert len(rows(tmp_path / "out" / file)) == 13
+
+
+def test_scores_are_within_their_scale():
+    from graphdep.glue_submission import _answer
+
+    assert [_answer(value, ()) for value in (-0.3, 0.0, 2.0004, 4.9996, 7.0)] == [
+        *("0.000", "0.000", "2.000", "5.000", "5.000")
+    ]
+    assert [_answer(value, ("0", "1")) for value in (0, 1)] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("cola", "'--checkpoint' must be TASK=FILE (got 'cola')"),
+        ("=F", "'--checkpoint' must be TASK=FILE (got '=F')"),
+        ("wnli=F", "a checkpoint is for one of cola, sst2, mrpc, stsb, mnli, qnli, rte, qqp (got 'wnli')"),
+        ("cola=none.ckpt", "no checkpoint at none.ckpt"),
+        ("rte={cola}", "trained on the task 'cola', but 'rte' takes a checkpoint of rte"),
+        ("glue-sst2={cola}", "but 'sst2' takes a checkpoint of glue-sst2 or sst2 or sst"),
+    ],
+)
+def test_errors(run, glue, checkpoints, tmp_path, given, message):
+    text = given.format(**checkpoints)
+    done = run("submit", "--checkpoint", text, "--root", glue["root"], "--output", "out")
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_fails_half_way_leaves_nothing(submit, checkpoints, glue, tmp_path, monkeypatch):
+    twice = submit({"cola": checkpoints["cola"]}, "--checkpoint", f"cola={checkpoints['cola']}")
+    assert "'--checkpoint' names 'cola' twice" in twice.stderr
+    other = submit(checkpoints, "--root", str(tmp_path / "elsewhere"))
+    assert other.exit_code != 0
+    assert "test.tsv is not in" in other.stderr
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "out").write_text("a file")
+    assert "'output' must be a new or an empty folder" in submit(checkpoints).stderr
+    (tmp_path / "out").unlink()
+
+    def fail(*args: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
+    assert submit({"cola": checkpoints["cola"]}).exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] in ([], ["elsewhere"])
+
+
+def test_help(run):
+    done = run("submit", "--help")
+    for text in ("--checkpoint", "--fill", "submission.zip", "WNLI.tsv", "--raw-from"):
+        assert text in done.stdout
+    assert "submit" in run("--help").stdout
