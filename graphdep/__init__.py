@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphdep.responder import Responder
     from graphdep.response_selector import ResponseSelector
     from graphdep.sentence_encoder import SentenceEncoder
+    from graphdep.sequence_classifier import SequenceClassifier
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ __all__ = [
     "ResponseSelector",
     "Sentence",
     "SentenceEncoder",
+    "SequenceClassifier",
     "Vocab",
     "to_data",
 ]
@@ -32,6 +34,7 @@ _LAZY = {
     "Responder": "graphdep.responder",
     "ResponseSelector": "graphdep.response_selector",
     "SentenceEncoder": "graphdep.sentence_encoder",
+    "SequenceClassifier": "graphdep.sequence_classifier",
 }
 
 

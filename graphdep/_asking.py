@@ -16,7 +16,10 @@ from graphdep.io.text import has_half_character
 T = TypeVar("T")
 # What the checkpoints of each kind of task are for.
 _USES = {
-    "sentence": ("sentence vectors", "graphdep.SentenceEncoder and `graphdep embed`"),
+    "sentence": (
+        "sentence vectors",
+        "graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`",
+    ),
     "dialogue": ("responses", "graphdep.Responder and `graphdep generate`"),
     "selection": ("rankings", "graphdep.ResponseSelector and `graphdep rank`"),
     "post-training": ("an encoder", "its folder `encoder`, which graphdep.nn.pretrained.load_encoder takes"),
@@ -35,13 +38,14 @@ def check_batch_size(batch_size: Any) -> None:
         raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
 
 
-def check_kind(checkpoint: str, task: str, kind: str, wanted: str) -> None:
+def check_kind(checkpoint: str, task: str, kind: str, wanted: str, what: str | None = None) -> None:
     """Raises :class:`ValueError` if a checkpoint's task is not of the kind that a class is for, and says what
-    the checkpoint is for.
+    the checkpoint is for. What the class gives is named by ``what``, or else as usual of that kind.
     """
+    kind = "sentence" if kind == "csv" else kind
     if kind != wanted:
         raise ValueError(
-            f"{checkpoint}: trained on the task {task!r}, which gives no {_USES[wanted][0]} but "
+            f"{checkpoint}: trained on the task {task!r}, which gives no {what or _USES[wanted][0]} but "
             f"{_USES[kind][0]}: see {_USES[kind][1]}"
         )
 
@@ -70,13 +74,17 @@ def check_texts(name: str, texts: Any, what: str) -> None:
     """Raises an error that has the position of what is no text with a word; ``what`` is what a text is."""
     check_list(name, texts)
     for number, text in enumerate(texts):
-        place = f"{name}[{number}]"
-        if not isinstance(text, str):
-            raise TypeError(f"{place!r} must be a string (got {shown(text)})")
-        if not text.strip():
-            raise ValueError(f"{place!r} is blank: a {what} has at least one word")
-        if has_half_character(text):
-            raise ValueError(f"{place!r} has half a character (got {shown(text)})")
+        check_text(f"{name}[{number}]", text, what)
+
+
+def check_text(place: str, text: Any, what: str) -> None:
+    """Raises an error that has the ``place`` if it is no text with a word; ``what`` is what a text is."""
+    if not isinstance(text, str):
+        raise TypeError(f"{place!r} must be a string (got {shown(text)})")
+    if not text.strip():
+        raise ValueError(f"{place!r} is blank: a {what} has at least one word")
+    if has_half_character(text):
+        raise ValueError(f"{place!r} has half a character (got {shown(text)})")
 
 
 def shown(value: object) -> str:

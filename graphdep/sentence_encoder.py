@@ -16,9 +16,9 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep._asking import check_kind, shown, tracked
-from graphdep.data import to_data
+from graphdep.alignment import trees_data
 from graphdep.nn.models import TextEncoder
-from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.joining import join_sentences
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
@@ -32,9 +32,10 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """Sentence vectors of a trained model, as a function and as a step of a scikit-learn ``Pipeline``.
 
     A text is parsed and becomes one tree, as in the corpora; its vector is the encoder's readout of that
-    tree, the state below the head that was trained on top. Nothing is learnt here: :meth:`fit` checks its
-    input. The checkpoint is loaded when it is first needed, and is left out of copies and pickles, which
-    load it again.
+    tree, the state below the head that was trained on top. Of a pretrained encoder that is the state of
+    [CLS]; a text that is longer than its setting ``max_length`` loses its last words. Nothing is learnt here:
+    :meth:`fit` checks its input. The checkpoint is loaded when it is first needed, and is left out of copies
+    and pickles, which load it again.
 
     No text is refused. An empty one, or one of white space alone, has no tree and gets the zero vector.
     A text that the parser fails on, such as a sentence of more words than it takes, has a chain for a tree:
@@ -100,7 +101,9 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             **options: Further arguments of the class.
         """
         encoder = model if isinstance(model, TextEncoder) else model.encoder
-        return cls(_Parts(cast(TextEncoder, encoder), vocab, relations, edges), parser=parser, **options)
+        longest = getattr(encoder, "max_length", None)
+        parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest)
+        return cls(parts, parser=parser, **options)
 
     def encode(self, texts: Sequence[str]) -> Tensor:
         """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.
@@ -184,7 +187,9 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         encoder = cast(TextEncoder, task.model.encoder)
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return _Parts(encoder.to(device), state.vocab, state.relations, task.edges), parser
+        config: Any = state.config
+        read = config.max_length if config.pretrained else None, config.arcs
+        return _Parts(encoder.to(device), state.vocab, state.relations, task.edges, *read), parser
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_loaded"}
@@ -223,10 +228,16 @@ class _Parts:
     vocab: Vocab
     relations: RelationVocab
     edges: BaseTransform
+    max_length: int | None = None
+    arcs: str = "basic"
 
     def encode(self, trees: list[Sentence]) -> Tensor:
         """Their vectors, on the CPU; the encoder is left in the mode that it is in."""
-        examples = [to_data([tree], vocab=self.vocab, relations=self.relations) for tree in trees]
+        if self.arcs != "basic":
+            trees = enhance(trees, level=self.arcs)
+        options: dict[str, Any] = {"vocab": self.vocab, "max_length": self.max_length, "arcs": self.arcs}
+        options["tokens"] = getattr(self.encoder, "tokens", None)  # of a pretrained one
+        examples = [trees_data([tree], self.relations, **options) for tree in trees]
         device = next(self.encoder.parameters()).device
         training = self.encoder.training
         self.encoder.eval()

@@ -51,7 +51,7 @@ def test_code_block(line, code, tmp_path, monkeypatch, request):
         pytest.importorskip("transformers")
         # Layer 5 is one of a real encoder's.
         code = code.replace("{5:", "{1:")
-        write_tiny_encoder(tmp_path / "ENCODER")
+        write_tiny_encoder(tmp_path / "ENCODER", positions=128)
     if '"FILE"' in code:
         name = "dialogue_checkpoint" if "Responder" in code else "checkpoint"
         shutil.copy(request.getfixturevalue(name), "FILE")

@@ -14,6 +14,7 @@ from graphdep.cli.output import print_json, say_loading
 
 DEFAULT_MODELS = {
     "sentence": "transformer,dt-lr,dt-rg,dt",
+    "csv": "transformer,dt-lr,dt-rg,dt",
     "dialogue": "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra",
     "post-training": "bert-fp",
     "selection": "bert,bert-vanilla,bert-intra,bert-inter,bert-sia",

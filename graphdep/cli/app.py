@@ -19,7 +19,9 @@ from graphdep.cli.evaluate import evaluate
 from graphdep.cli.generate import generate
 from graphdep.cli.human_eval import human_eval
 from graphdep.cli.parse import parse
+from graphdep.cli.predict import predict
 from graphdep.cli.rank import rank
+from graphdep.cli.submit import submit
 from graphdep.cli.train import train
 
 app = typer.Typer(
@@ -50,6 +52,6 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (demo, parse, train, evaluate, generate, rank, embed, ablate, compare):
+for command in (demo, parse, train, evaluate, generate, rank, embed, predict, submit, ablate, compare):
     app.command()(command)
 app.add_typer(human_eval, name="human-eval")

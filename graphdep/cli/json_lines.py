@@ -6,10 +6,10 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from graphdep.cli.embed import read_lines
-from graphdep.io.text import unique_keys
+from graphdep.io.text import json_value
 
 # What a text of each list is called.
 _WHAT = {"context": "turn", "candidates": "candidate"}
@@ -39,16 +39,7 @@ def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _row(line: str, place: str, keys: Sequence[str]) -> dict[str, Any]:
-    if not line.strip():
-        raise ValueError(f"{place}: a blank line, where an object must be")
-    try:
-        row = json.loads(line, object_pairs_hook=unique_keys, parse_constant=_refuse)
-        # As it will be written: a number like 1e999 has become infinite, and text may have half a character.
-        json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError(f"{place}: half a character, which no file can hold (got {line[:80]!r})") from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place}: no JSON: {error} (got {line[:80]!r})") from None
+    row = json_value(line, place)
     for key in keys:
         if not isinstance(row, dict) or key not in row:
             raise ValueError(f"{place}: no object with {key!r} (got {line[:80]!r})")
@@ -64,7 +55,3 @@ def _check_texts(texts: Any, key: str, place: str) -> None:
             raise ValueError(f"{place}: '{key}[{number}]' must be a string (got {repr(text)[:80]})")
         if not text.strip():
             raise ValueError(f"{place}: '{key}[{number}]' is blank: a {_WHAT[key]} has at least one word")
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")

@@ -10,15 +10,16 @@ import typer
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
 
-_DATA, _RUN = "Data", "Training"
+_DATA, _OWN, _RUN = "Data", "Texts of your own (--task csv, csv-regression)", "Training"
 
 Task = Annotated[
     str,
     typer.Option(
         help="Task: sick-e (entailment), sick-r (relatedness), sst or sst2 (sentiment: sentences, or GLUE's "
-        "layout), mrpc (paraphrase); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, "
-        "douban, ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, "
-        "on dialogues)."
+        "layout), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, glue-mrpc (GLUE, tested on "
+        "its development set); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, douban, "
+        "ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, on "
+        "dialogues); csv, csv-regression (texts of your own with labels or numbers)."
     ),
 ]
 Root = Annotated[
@@ -37,18 +38,53 @@ RawFrom = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
+TrainFile = Annotated[
+    str | None,
+    typer.Option(
+        "--train",
+        metavar="FILE",
+        help="Texts to train on: .csv or .tsv with a header, or .jsonl.",
+        rich_help_panel=_OWN,
+    ),
+]
+ValFile = Annotated[
+    str | None,
+    typer.Option(
+        "--val",
+        metavar="FILE",
+        help="Texts for validation. [default: a tenth of the training file, drawn]",
+        rich_help_panel=_OWN,
+    ),
+]
+TestFile = Annotated[
+    str | None,
+    typer.Option(
+        "--test", metavar="FILE", help="Texts for testing. [default: no test]", rich_help_panel=_OWN
+    ),
+]
+TextColumns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[,NAME]",
+        help="The column with the texts, or the two columns of pairs.",
+        rich_help_panel=_OWN,
+    ),
+]
+LabelColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The column with the labels.", rich_help_panel=_OWN)
+]
 Parser = Annotated[
     str | None,
     typer.Option(
-        help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE. [default: bundled]",
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE. [default: bundled]",
         rich_help_panel=_DATA,
     ),
 ]
 ModelParser = Annotated[
     str | None,
     typer.Option(
-        help="bundled, stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training had "
-        "another one than bundled. [default: bundled]"
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training "
+        "had another one than bundled. [default: bundled]"
     ),
 ]
 LimitTrain = Annotated[
@@ -65,8 +101,8 @@ Edges = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Edges instead of the model's own: dra, sia, sia-intra, sia-inter, dt, g2g, gate, lisa, "
-        "transformer or transformer-utterance.",
+        help="Edges instead of the model's own: dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, "
+        "lisa, transformer or transformer-utterance.",
         rich_help_panel=_RUN,
     ),
 ]

@@ -31,6 +31,11 @@ def train(
     root: o.Root = None,
     raw_from: o.RawFrom = None,
     parser: o.Parser = None,
+    train_file: o.TrainFile = None,
+    val_file: o.ValFile = None,
+    test_file: o.TestFile = None,
+    text_columns: o.TextColumns = None,
+    label_column: o.LabelColumn = None,
     max_epochs: o.MaxEpochs = None,
     limit_train: o.LimitTrain = None,
     seed: o.Seed = None,
@@ -55,10 +60,14 @@ def train(
         graphdep train --task sick-r --model transformer --seed 1 --resume
 
         graphdep train --edges dra --set hidden_channels=64 --set lr=0.01 --json
+
+        graphdep train --task csv --train reviews.csv --text-columns text --label-column stars
     """
     say_loading()
     given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
     given |= {"max_epochs": max_epochs, "limit_train": limit_train}
+    given |= {"train": train_file, "val": val_file, "test": test_file}
+    given |= {"text_columns": text_columns, "label_column": label_column}
     config = o.config_of(model, o.gather(given, settings))
 
     from graphdep.training import load_splits, run_folder

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from rich.console import Console
 
 from graphdep.metrics import Metric
@@ -19,6 +20,7 @@ from graphdep.training.loading import load_splits
 from graphdep.training.predictions import PREDICTIONS, read_predictions
 from graphdep.training.published import PAPER
 from graphdep.training.run import run_folder, train
+from graphdep.training.sentence_config import SentenceConfig
 from graphdep.training.splits import Splits
 from graphdep.training.train_config import TrainConfig
 
@@ -127,6 +129,8 @@ def ablate(
     configs = {
         m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models
     }
+    if "test" not in configs[models[0]][0].splits:
+        raise ValueError(f"an ablation compares scores on a test split, which {task!r} has none of here")
     # Rows may differ in their data, too: words and subwords.
     data: dict[str, Splits] = {}
     for model in models:
@@ -149,8 +153,11 @@ def ablate(
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
     base = rows[reference]
     finished = [result for row in rows.values() for result in row.results]
-    changed = {key: value for key, value in (settings or {}).items() if key in own.defining}
+    # All rows of a table stand on the encoder that is given; the notes name it.
+    names = {*own.defining} - ({"encoder"} if configs[reference][0].pretrained else set())
+    changed = {key: value for key, value in (settings or {}).items() if key in names}
     splits = data[models[0]]
+    comparable = {m for m in models if _comparable(configs[m][0], data[m], data[reference])}
     described = splits.describe()
     published = PAPER.get(task)
     other = (settings or {}).keys() & {*own.defining, *own.published_with}
@@ -162,8 +169,7 @@ def ablate(
         "command": command,
         "rows": [
             row.summary(changed)
-            # With other words a perplexity is another number.
-            | {"against": row.against(base, spec.metrics[0]) if data[row.model] is data[reference] else None}
+            | {"against": row.against(base, spec.metrics[0]) if row.model in comparable else None}
             for row in rows.values()
         ],
         "floor": finished[0]["floor"] if finished else {},
@@ -186,8 +192,17 @@ def ablate(
         },
         "data": {"digest": splits.digest(), **described},
         "settings": dict(settings or {}),
+        "encoder": configs[reference][0].encoder if configs[reference][0].pretrained else None,
         "decoded": configs[models[0]][0].decoded(),
     }
+
+
+def _comparable(config: TrainConfig, mine: Splits, other: Splits) -> bool:
+    """Whether two rows' predictions are of the same targets: other words make a perplexity another number,
+    but not the label of a sentence.
+    """
+    labelled = isinstance(config, SentenceConfig)
+    return mine is other or (labelled and torch.equal(mine.targets("test"), other.targets("test")))
 
 
 def _check(name: str, values: Sequence[object]) -> None:

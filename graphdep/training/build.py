@@ -25,9 +25,11 @@ from graphdep.tasks import (
     resolve_task,
 )
 from graphdep.training.build_dialogue import build_dialogue_model
-from graphdep.training.build_selection import build_selection_model, parameter_groups, sia_edges
+from graphdep.training.build_pretrained import build_pretrained_model, resolve_edges
+from graphdep.training.build_selection import backbone_of_model, build_selection_model, sia_edges
 from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.training.post_training_config import PostTrainingConfig
+from graphdep.training.pretrained_settings import parameter_groups
 from graphdep.training.selection_config import SelectionConfig
 from graphdep.training.sentence_config import SentenceConfig
 from graphdep.training.train_config import TrainConfig
@@ -67,6 +69,8 @@ def build_edges(config: TrainConfig) -> BaseTransform:
 
 
 def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
+    if isinstance(config, SentenceConfig) and config.pretrained:
+        return _with_types(config, resolve_edges(config))
     options = inspect.signature(T.PRESETS[name]).parameters.keys() & _EDGE_OPTIONS
     edges = T.resolve(name, **{option: getattr(config, option) for option in options})
     probe = edges(_PROBE.clone())
@@ -76,7 +80,12 @@ def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
         if not isinstance(edges, T.EdgeConstructor) or "clique" in probe:
             raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
         edges = T.RewiredEdges(edges, config.parse_errors, config.seed)
-    if not isinstance(config, SentenceConfig) or not config.relation_attention or "edge_type" in probe:
+    return _with_types(config, edges) if isinstance(config, SentenceConfig) else [edges]
+
+
+def _with_types(config: SentenceConfig, edges: BaseTransform) -> list[BaseTransform]:
+    """The edges, and their types where the model needs and the edges lack them."""
+    if not config.relation_attention or "edge_type" in edges(_PROBE.clone()):
         return [edges]
     types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
     if not (config.labels and config.directions):
@@ -85,16 +94,19 @@ def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
 
 
 def build_model(
-    config: SentenceConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
+    config: SentenceConfig,
+    num_words: int,
+    num_relations: int,
+    vectors: Tensor | None = None,
+    *,
+    num_classes: int,
 ) -> M.SentenceModel | M.SentencePairModel:
     """Encoder and head, not trained."""
-    task = resolve_task(config.task)
-    assert isinstance(task, Sentences)
     encoder = build_encoder(config, num_words, num_relations, vectors)
-    if task.sentences == 1:
-        head: nn.Module = M.ClassificationHead(encoder.hidden_channels, task.num_classes, config.dropout)
+    if config.num_texts == 1:
+        head: nn.Module = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout)
         return M.SentenceModel(encoder, head)
-    head = M.RelatednessHead(encoder.hidden_channels, task.num_classes, config.head_channels)
+    head = M.RelatednessHead(encoder.hidden_channels, num_classes, config.head_channels)
     return M.SentencePairModel(encoder, head)
 
 
@@ -135,9 +147,18 @@ def build_task(
     num_relations: int,
     vectors: Tensor | None = None,
     pretrained: PretrainedEncoder | None = None,
+    num_classes: int | None = None,
 ) -> LearningTask:
-    """Model, edges, loss and optimizer."""
-    optimizer = functools.partial(
+    """Model, edges, loss and optimizer.
+
+    Args:
+        config: The settings.
+        num_words, num_relations: Sizes of the vocabularies.
+        vectors: Word vectors to start from. (default: :obj:`None`)
+        pretrained: The encoder, where it has weights already. (default: :obj:`None`)
+        num_classes: Size of the output, where the task does not know it. (default: the task's)
+    """
+    optimizer: Callable[..., torch.optim.Optimizer] = functools.partial(
         _OPTIMIZERS[config.optimizer], lr=config.lr, weight_decay=config.weight_decay
     )
     if isinstance(config, SelectionConfig):
@@ -152,7 +173,13 @@ def build_task(
     task = resolve_task(config.task)
     assert isinstance(config, SentenceConfig)
     assert isinstance(task, Sentences)
-    return SentenceTask(build_model(config, *sizes), build_edges(config), task.goal, optimizer, **shared)
+    classes = num_classes or task.num_classes
+    if pretrained is None:
+        model = build_model(config, *sizes, num_classes=classes)
+    else:
+        model = build_pretrained_model(config, classes, num_relations, pretrained)
+        optimizer = _grouped(optimizer, model, config)
+    return SentenceTask(model, build_edges(config), task.goal, optimizer, **shared)
 
 
 def apply_settings(task: LearningTask, config: TrainConfig) -> None:
@@ -185,13 +212,22 @@ def _selection_task(
     return SelectionTask(
         model,
         build_edges(config),
-        lambda parameters: optimizer(parameter_groups(model, config)),
+        _grouped(optimizer, model, config),
         ties=config.ties,
         filter=config.filter,
         recall=config.recall,
         warmup_steps=config.warmup_steps,
         seed=config.seed,
     )
+
+
+def _grouped(
+    optimizer: Callable[..., torch.optim.Optimizer],
+    model: nn.Module,
+    config: SelectionConfig | SentenceConfig,
+) -> Callable[..., torch.optim.Optimizer]:
+    """An optimizer of the model's own groups of parameters, in place of all of them alike."""
+    return lambda parameters: optimizer(parameter_groups(model, backbone_of_model(model), config))
 
 
 _PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())

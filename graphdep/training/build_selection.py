@@ -76,26 +76,6 @@ def sia_edges(config: SelectionConfig) -> BaseTransform:
     return T.resolve(config.sia_edges, **own)
 
 
-def parameter_groups(model: M.SelectionModel, config: SelectionConfig) -> list[dict[str, Any]]:
-    """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
-    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
-    it in the same way. An encoder that is trained from scratch has one rate and one decay.
-    """
-    if config.from_scratch:
-        return [{"params": [parameter for parameter in model.parameters() if parameter.requires_grad]}]
-    groups = _backbone(model).parameter_groups(
-        config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay
-    )
-    known = {id(parameter) for group in groups for parameter in group["params"]}
-    new = [parameter for parameter in model.parameters() if id(parameter) not in known]
-    new = [parameter for parameter in new if parameter.requires_grad]
-    rate = config.lr if config.head_lr is None else config.head_lr
-    for decay, matrices in ((config.weight_decay, True), (0.0, False)):
-        params = [parameter for parameter in new if (parameter.dim() > 1) == matrices]
-        groups.append({"params": params, "lr": rate, "weight_decay": decay})
-    return groups
-
-
 def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) -> nn.Module:
     size, heads = config.hidden_channels, config.heads
     return M.GraphTransformer(
@@ -115,14 +95,15 @@ def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) ->
 
 def tokens_of(model: M.SelectionModel, vocab: Vocab) -> Tokens:
     """What gives words their ids for a model: its pretrained encoder's tokenizer, or the vocabulary."""
-    return getattr(_backbone(model), "tokens", None) or VocabTokens(vocab)
+    return getattr(backbone_of_model(model), "tokens", None) or VocabTokens(vocab)
 
 
 def backbone_of(task: LearningTask) -> Any:
     """The encoder of a task's model, without what stands on it."""
-    return _backbone(task.model)
+    return backbone_of_model(task.model)
 
 
-def _backbone(model: nn.Module) -> Any:
+def backbone_of_model(model: nn.Module) -> Any:
+    """The encoder of a model, without what stands on it."""
     encoder = model.encoder
     return encoder.encoder if isinstance(encoder, M.SIA) else encoder

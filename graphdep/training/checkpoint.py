@@ -11,6 +11,7 @@ import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
+from graphdep.datasets.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
 from graphdep.piece_vocab import vocab_from_state
@@ -28,6 +29,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "data": dict,
     "vector_dim": (int, type(None)),
     "pretrained": (dict, type(None)),
+    "labels": (list, type(None)),
 }
 
 
@@ -62,6 +64,8 @@ class RunState:
         pretrained: What a pretrained encoder is beside its weights
             (:func:`~graphdep.nn.pretrained.encoder_state`), so that a checkpoint needs no other file.
             (default: :obj:`None`)
+        labels: The names of its classes, by their numbers; :obj:`None` where there are none.
+            (default: :obj:`None`)
     """
 
     config: TrainConfig
@@ -70,6 +74,7 @@ class RunState:
     data: dict[str, Any]
     vector_dim: int | None = None
     pretrained: dict[str, str] | None = None
+    labels: list[Label] | None = None
 
     def state_dict(self) -> dict[str, Any]:
         """Plain values only."""
@@ -81,6 +86,7 @@ class RunState:
             "data": self.data,
             "vector_dim": self.vector_dim,
             "pretrained": self.pretrained,
+            "labels": self.labels,
         }
 
     @classmethod
@@ -92,7 +98,13 @@ class RunState:
             state["data"],
             state["vector_dim"],
             state.get("pretrained"),
+            state.get("labels"),
         )
+
+    @property
+    def num_classes(self) -> int | None:
+        """How many classes there are, where they have names."""
+        return None if self.labels is None else len(self.labels)
 
     def build_task(self, weights: Mapping[str, Tensor] | None = None) -> LearningTask:
         """The task with random weights, to load a checkpoint's into; ``weights`` limit its size."""
@@ -102,7 +114,14 @@ class RunState:
             from graphdep.nn.pretrained import encoder_of_state
 
             pretrained = encoder_of_state(self.pretrained, weights)
-        return build_task(self.config, len(self.vocab), len(self.relations), vectors, pretrained)
+        sizes = len(self.vocab), len(self.relations)
+        return build_task(self.config, *sizes, vectors, pretrained, self.num_classes)
+
+
+def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:
+    """Writes a trained task for :func:`load_task`, without what going on with its training would need."""
+    with atomic_path(path) as temporary:
+        torch.save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, temporary)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:

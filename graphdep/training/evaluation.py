@@ -11,6 +11,7 @@ from graphdep.tasks.learning_task import Outputs, join_outputs
 from graphdep.training.build import apply_settings
 from graphdep.training.build_selection import backbone_of
 from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.csv_config import CSVConfig
 from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.training.loading import load_splits
 from graphdep.training.predictions import PREDICTIONS, write_predictions
@@ -49,6 +50,8 @@ def evaluate(
         raise ValueError(f"'split' must be one of {', '.join(SPLITS)} (got {split!r})")
     task, state = load_task(checkpoint)
     config = state.config.for_evaluation(settings or {})
+    if split not in config.splits:
+        raise ValueError(f"{checkpoint}: no split {split!r} in its settings: give it (--set {split}=FILE)")
     apply_settings(task, config)
     splits = splits or _splits_of(task, state, config, split)
     scored = score_split(task, splits, split, config)
@@ -68,9 +71,11 @@ def evaluate(
 
 def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
     """A split, and what its floor is computed from, with the words that a model was trained on."""
-    if not isinstance(task, (SelectionTask, PostTrainingTask)):
-        return load_splits(config, tuple(dict.fromkeys(("train", split))), state.vocab)
-    return load_splits(config, (split,), state.vocab, backbone_of(task) if config.pretrained else None)
+    alone = isinstance(task, (SelectionTask, PostTrainingTask))
+    needed = (split,) if alone else tuple(dict.fromkeys(("train", split)))
+    pretrained = backbone_of(task) if config.pretrained else None
+    labels = state.labels if isinstance(config, CSVConfig) else None
+    return load_splits(config, needed, state.vocab, pretrained, state.relations, labels)
 
 
 def count_parameters(task: LearningTask) -> int:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.datasets.selection_dataset import SelectionDataset
+from graphdep.datasets.text_rows import Label
 from graphdep.tasks import resolve_task
 from graphdep.training.build_selection import load_pretrained
 from graphdep.training.post_training_config import PostTrainingConfig
 from graphdep.training.post_training_splits import load_post_training_splits
 from graphdep.training.selection_config import SelectionConfig
-from graphdep.training.splits import NO_WORDS, SPLITS, Splits
+from graphdep.training.sentence_config import SentenceConfig
+from graphdep.training.splits import NO_WORDS, Splits
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -21,28 +24,34 @@ if TYPE_CHECKING:
 
 def load_splits(
     config: TrainConfig,
-    splits: tuple[str, ...] = SPLITS,
+    splits: tuple[str, ...] | None = None,
     vocab: Vocab | None = None,
     pretrained: PretrainedEncoder | None = None,
+    relations: RelationVocab | None = None,
+    labels: Sequence[Label] | None = None,
 ) -> Splits:
     """Loads and, the first time, parses splits of the task's corpus.
 
     Args:
         config: The settings.
-        splits: Which. (default: all)
+        splits: Which. (default: all that the settings have)
         vocab: Vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split. (default:
             :obj:`None`)
         pretrained: The encoder whose pieces the words have, e.g. a checkpoint's; :obj:`None` for the one that
             the settings name, if they do. (default: :obj:`None`)
+        relations: Relations, e.g. a checkpoint's; :obj:`None` learns those of enhanced arcs from the training
+            split. (default: :obj:`None`)
+        labels: The classes of the user's own texts, e.g. a checkpoint's; :obj:`None` learns them from the
+            training split. (default: :obj:`None`)
 
     Raises:
         ValueError: If the task is unknown, or a raw file is damaged.
         FileNotFoundError: If a raw file is missing.
     """
-    task = resolve_task(config.task)
+    task, splits = resolve_task(config.task), splits or config.splits
     if config.pretrained:
         pretrained, vocab = pretrained or load_pretrained(config), NO_WORDS
-        assert isinstance(config, (SelectionConfig, PostTrainingConfig))
+        assert isinstance(config, (SelectionConfig, PostTrainingConfig, SentenceConfig))
         if config.max_length > pretrained.max_length:
             raise ValueError(
                 f"'max_length' must be at most {pretrained.max_length}, the positions of the encoder (got "
@@ -59,10 +68,14 @@ def load_splits(
             "min_freq": config.min_freq,
             "limit": config.limit_train if split == "train" else None,
             **({"vocab": vocab} if pretrained is None else {"tokens": pretrained.tokens}),
+            **({} if relations is None else {"relations": relations}),
+            **({} if labels is None else {"labels": labels}),
             **task.options,
             **config.dataset_options(split),
         }
         datasets[split] = dataset = task.dataset(config.root or task.root, split, **options)
         vocab = vocab or dataset.vocab
+        relations = relations or dataset.relations
     assert vocab is not None
-    return Splits(datasets, vocab, RelationVocab(), config.data_settings())
+    assert relations is not None
+    return Splits(datasets, vocab, relations, config.data_settings())

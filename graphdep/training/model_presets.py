@@ -45,6 +45,40 @@ def _baseline(summary: str, encoder: str, **overrides: object) -> ModelPreset:
     return ModelPreset(summary, edges=None, overrides={**shared, **overrides})
 
 
+# BERT's own fine-tuning; its paper chooses learning rate and epochs by task.
+_FINE_TUNING: dict[str, object] = {
+    "encoder": "bert-base-uncased",
+    "optimizer": "adamw",
+    "lr": 3e-5,
+    "weight_decay": 0.01,
+    "dropout": 0.1,
+    "max_epochs": 3,
+    "patience": None,
+    "level_embedding": False,
+}
+
+
+def _bert(
+    summary: str, edges: str = "transformer", tree: str | None = None, **overrides: object
+) -> ModelPreset:
+    own = {"relation_attention": False, **_FINE_TUNING, **overrides}
+    return ModelPreset(summary, edges=edges, tree=tree, overrides=own)
+
+
+def _bert_dt(summary: str, gate: str | None = "tanh", **overrides: object) -> ModelPreset:
+    return _bert(summary, "dt", None, relation_attention=True, gate=gate, **overrides)
+
+
+def _bert_g2g(summary: str, **overrides: object) -> ModelPreset:
+    return _bert(summary, "g2g", None, relation_attention=True, relation_terms="key-value", **overrides)
+
+
+def _bert_dam(
+    summary: str, tree: str | None = None, arcs: str = "enhanced++", **overrides: object
+) -> ModelPreset:
+    return _bert(summary, "dam", tree, arcs=arcs, **overrides)
+
+
 _LR: dict[str, object] = {"gate": None, "level_embedding": False}
 
 MODELS: dict[str, ModelPreset] = {
@@ -99,6 +133,43 @@ MODELS: dict[str, ModelPreset] = {
     ),
     "tree-transformer": _baseline(
         "Tree-Transformer over the dependency tree, simplified", "tree-transformer"
+    ),
+    # on a pretrained encoder
+    "bert": _bert("the pretrained encoder alone"),
+    "bert-dt": _bert_dt("DT on it: relation scores with a gate that starts closed (tanh, as the text says)"),
+    "bert-dt-sigmoid": _bert_dt(
+        "DT on it with the sigmoid of Eq. 3: related pairs start at half their score", gate="sigmoid"
+    ),
+    "bert-dt-lr": _bert_dt("DT on it without gate: relation scores are added", gate=None),
+    "bert-g2g": _bert_g2g("Graph2Graph on it: relation keys and values, scaled as in the paper"),
+    "bert-g2g-code": _bert_g2g("Graph2Graph on it, relation keys not scaled, as in its code", scaling="code"),
+    "bert-dra": _bert("DRA's edges on it, and all of [CLS] and [SEP]", "dra"),
+    "bert-sia": _bert("SIA's edges on it, in all layers", "sia"),
+    "bert-dam": _bert_dam("DAM on it: a node for each arc of the enhanced++ graph"),
+    "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
+    "bert-dam-enhanced": _bert_dam("DAM on the enhanced graph, without what ++ adds", arcs="enhanced"),
+    "bert-dam-unlabelled": _bert_dam("DAM with one label for all arcs", labels=False),
+    "bert-dam-untyped": _bert_dam(
+        "DAM without the vector that all relation nodes share", type_embedding=False
+    ),
+    "bert-dam-nocls": _bert_dam("DAM whose [CLS] and relation nodes do not see one another", cls_links=False),
+    "bert-dam-to-word": _bert_dam("DAM whose words read relations and not the other way", links="to_word"),
+    "bert-dam-to-relation": _bert_dam(
+        "DAM whose relations read words and not the other way", links="to_relation"
+    ),
+    "bert-dam-self": _bert_dam("DAM whose words and relations do not see one another", links="none"),
+    "bert-dam-linked": _bert_dam("DAM whose relation nodes of one word see one another", relation_links=True),
+    "bert-dam-pieces": _bert_dam("DAM in which all pieces stand for a word", pieces="all"),
+    # controls
+    "bert-dam-random": _bert_dam("control: DAM on random trees without labels", "random", "basic"),
+    "bert-dam-chain": _bert_dam("control: DAM on chains without labels", "chain", "basic"),
+    "bert-dam-reversed": _bert_dam(
+        "control: DAM with the parse laid over the words back to front", "reversed", "basic"
+    ),
+    "bert-dt-random": ModelPreset(
+        "control: DT on it with random trees without labels",
+        tree="random",
+        overrides={**_FINE_TUNING, "gate": "tanh", "relation_attention": True},
     ),
 }
 

@@ -140,6 +140,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
         f"- data: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, "
         f"{chains} chain trees"
     )
+    lines += [f"- pretrained encoder: {Path(summary['encoder']).name}"] if summary["encoder"] else []
     lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
     unknown = ", ".join(f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share)
     lines += [f"- words that are rare or not in training, all one [UNK]: {unknown}"] if unknown else []

@@ -29,6 +29,7 @@ from graphdep.training.predictions import PREDICTIONS
 from graphdep.training.responses import responses_name
 from graphdep.training.run_checkpoint import RunCheckpoint
 from graphdep.training.scored import Scored
+from graphdep.training.sentence_config import SentenceConfig
 from graphdep.training.splits import Splits
 from graphdep.training.train_config import TrainConfig
 from graphdep.training.trainer import interruptible, make_trainer, quiet
@@ -71,7 +72,7 @@ def train(
     title: str | None = None,
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Trains a model and scores its best epoch on the validation and the test split.
+    """Trains a model and scores its best epoch on the validation and, where there is one, the test split.
 
     Args:
         config: The settings.
@@ -144,12 +145,13 @@ def _new_state(
         from graphdep.nn.pretrained import encoder_state
 
         known = encoder_state(pretrained)
-    return RunState(config, splits.vocab, splits.relations, data, dim, known), found, vectors
+    labels = splits.labels() if isinstance(config, SentenceConfig) else None
+    return RunState(config, splits.vocab, splits.relations, data, dim, known, labels), found, vectors
 
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
     sizes = len(state.vocab), len(state.relations)
-    task = build_task(state.config, *sizes, vectors, pretrained)
+    task = build_task(state.config, *sizes, vectors, pretrained, state.num_classes)
     if isinstance(task, PostTrainingTask):
         from graphdep.nn.pretrained import load_masked_word_head
 
@@ -210,7 +212,8 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
 
 def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     path = folder / RESULT
-    if not all((folder / name).exists() for name in (RESULT, PREDICTIONS, "best.ckpt")):
+    predictions = [PREDICTIONS] if "test" in state.config.splits else []
+    if not all((folder / name).exists() for name in (RESULT, "best.ckpt", *predictions)):
         return None
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
@@ -255,7 +258,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
     _check_same(run.best_path, mine, state.config, state.data["digest"], mine.config.late)
     config = mine.config
     scored = Scored()
-    for split in ("val", "test"):
+    for split in config.splits[1:]:
         scored = scored | score_split(task, splits, split, config, run.folder)
     return {
         "task": config.task,

@@ -13,6 +13,7 @@ from graphdep.nn.conv.sia_conv import MASKS
 from graphdep.nn.models.sia import BLOCKS
 from graphdep.tasks import resolve_task
 from graphdep.training.model_presets import ModelPreset
+from graphdep.training.pretrained_settings import check_pretrained
 from graphdep.training.selection_presets import SELECTION_MODELS
 from graphdep.training.train_config import Choices, TrainConfig
 
@@ -154,18 +155,7 @@ class SelectionConfig(TrainConfig, kind="selection"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.layer_decay <= 1:
-            raise ValueError(f"'layer_decay' must be in 0 < layer_decay <= 1 (got {self.layer_decay!r})")
-        if self.from_scratch and (self.freeze_layers or self.layer_decay != 1):
-            raise ValueError(
-                "'freeze_layers' and 'layer_decay' are for a pretrained encoder (got encoder='transformer')"
-            )
-        if not self.from_scratch and self.vectors is not None:
-            raise ValueError(f"'vectors' are for encoder='transformer' (got encoder={self.encoder!r})")
-        if self.head_lr is not None and (self.from_scratch or not 0 < self.head_lr < 3e38):
-            raise ValueError(
-                f"'head_lr' must be above 0, and is for a pretrained encoder (got {self.head_lr!r})"
-            )
+        check_pretrained(self, "encoder='transformer'")
         taken = inspect.signature(resolve_task(self.task).dataset).parameters
         for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
             if getattr(self, name) != usual and name not in taken:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from graphdep.training.model_presets import MODELS, ModelPreset
+from graphdep.tasks import Sentences, resolve_task
+from graphdep.training.model_presets import MODELS, ModelPreset, resolve_model
+from graphdep.training.pretrained_settings import check_pretrained
 from graphdep.training.train_config import DEFAULT_TASK, Choices, TrainConfig
+
+ARCS = ("basic", "enhanced", "enhanced++")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +22,8 @@ class SentenceConfig(TrainConfig, kind="sentence"):
     Args:
         encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
             ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``. (default: ``"transformer"``)
+            ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
+            models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
         labels: Tell labels of arcs apart. (default: :obj:`True`)
         directions: Tell a relation from its inverse. (default: :obj:`True`)
@@ -27,6 +32,27 @@ class SentenceConfig(TrainConfig, kind="sentence"):
             :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
             ``dropout``, ``"tree-transformer"`` also ``heads`` and ``ff_channels``; the LSTMs have one layer.
         head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
+        relation_terms: What :obj:`relation_attention` is: ``"score"``, DT's score and gate, or
+            ``"key-value"``, Graph2Graph's keys and values, for a pretrained encoder. (default: ``"score"``)
+        scaling: Of the relation keys, see :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
+            ``"paper"``)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
+            (default: ``"basic"``)
+        pieces: ``"first"`` or ``"all"``: which pieces of a word stand for it in edges; :obj:`None` for the
+            edges' own choice. (default: :obj:`None`)
+        links, cls_links, relation_links, relation_position: Of edges ``"dam"``: which of a word and its
+            relation node reads the other (``"both"``, ``"to_word"``, ``"to_relation"``, ``"none"``), whether
+            [CLS] and relation nodes see one another, whether relation nodes of one word do, and their
+            positions (``"sequence"``, ``"dependent"``, ``"zero"``). (default: ``"both"``, :obj:`True`,
+            :obj:`False`, ``"sequence"``)
+        type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
+        max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)
+        freeze_layers: Lower layers of a pretrained encoder that are not trained, its embeddings with them;
+            0 for none. (default: :obj:`0`)
+        head_lr: Learning rate of what is new around a pretrained encoder; :obj:`None` for :obj:`lr`.
+            (default: :obj:`None`)
+        layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
+            (default: :obj:`1.0`)
         **others: As in :class:`TrainConfig`.
 
     Raises:
@@ -58,6 +84,19 @@ class SentenceConfig(TrainConfig, kind="sentence"):
     untyped: str = "keep"
     level_embedding: bool = True
     head_channels: int = 50
+    relation_terms: str = "score"
+    scaling: str = "paper"
+    arcs: str = "basic"
+    pieces: str | None = None
+    links: str = "both"
+    cls_links: bool = True
+    relation_links: bool = False
+    relation_position: str = "sequence"
+    type_embedding: bool = True
+    max_length: int = 128
+    freeze_layers: int = 0
+    head_lr: float | None = None
+    layer_decay: float = 1.0
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
     encoders: ClassVar[Mapping[str, bool]] = {
@@ -69,20 +108,72 @@ class SentenceConfig(TrainConfig, kind="sentence"):
         "bitree-lstm": False,
         "tree-transformer": False,
     }
+    any_encoder: ClassVar[bool] = True
     headed: ClassVar[tuple[str, ...]] = ("transformer", "tree-transformer")
     defining: ClassVar[tuple[str, ...]] = (
         *TrainConfig.defining,
         *("labels", "directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
+        *("relation_terms", "scaling", "arcs", "pieces", "links", "cls_links", "relation_links"),
+        *("relation_position", "type_embedding", "freeze_layers"),
     )
-    published_with: ClassVar[tuple[str, ...]] = (*TrainConfig.published_with, "relation_dim")
+    published_with: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.published_with,
+        *("relation_dim", "max_length", "head_lr", "layer_decay"),
+    )
+    free: ClassVar[tuple[str, ...]] = (*TrainConfig.free, "max_length")
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,
         "gate": (None, "sigmoid", "tanh"),
         "gate_state": ("query", "key"),
         "untyped": ("keep", "gate"),
+        "relation_terms": ("score", "key-value"),
+        "scaling": ("paper", "code"),
+        "arcs": ARCS,
+        "pieces": (None, "first", "all"),
+        "links": ("both", "to_word", "to_relation", "none"),
+        "relation_position": ("sequence", "dependent", "zero"),
     }
     at_least: ClassVar[Mapping[str, float]] = {
         **TrainConfig.at_least,
         "relation_dim": 1,
         "head_channels": 1,
+        "max_length": 5,  # [CLS], a piece of each of two sentences, two [SEP]
+        **dict.fromkeys(("freeze_layers", "layer_decay"), 0),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # A name that is no encoder of ours could be any folder's: only some models take one.
+        own = resolve_model(self.model, self.models).overrides.get("encoder")
+        if self.pretrained and own in (None, *self.encoders):
+            raise ValueError(
+                f"'encoder' must be one of {', '.join(self.encoders)}, or for models whose names begin with "
+                f"'bert' a pretrained encoder (got {self.encoder!r})"
+            )
+        check_pretrained(self, "an encoder that is trained from scratch")
+        if self.pretrained and self.level_embedding:
+            raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
+        if not self.pretrained and self.relation_terms != "score":
+            raise ValueError(
+                f"relation_terms={self.relation_terms!r} is for a pretrained encoder (got "
+                f"encoder={self.encoder!r})"
+            )
+
+    @property
+    def pretrained(self) -> bool:
+        return self.encoder not in self.encoders
+
+    @property
+    def num_texts(self) -> int:
+        """Texts in an example: 1 or 2."""
+        task = resolve_task(self.task)
+        assert isinstance(task, Sentences)
+        return task.sentences
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        options: dict[str, Any] = {} if self.arcs == "basic" else {"arcs": self.arcs}
+        return {**options, "max_length": self.max_length} if self.pretrained else options
+
+    def data_settings(self) -> dict[str, Any]:
+        # The encoder's tokenizer cuts words into pieces.
+        return super().data_settings() | ({"encoder": self.encoder} if self.pretrained else {})

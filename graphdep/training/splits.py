@@ -14,6 +14,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.datasets.selection_dataset import SelectionDataset
+from graphdep.datasets.text_rows import Label
 from graphdep.tasks.learning_task import epoch_seed
 from graphdep.training.token_batches import TokenBatchSampler
 from graphdep.training.train_config import TrainConfig
@@ -74,6 +75,11 @@ class Splits:
 
     def targets(self, split: str) -> Tensor:
         return self.in_memory(split).y
+
+    def labels(self) -> list[Label] | None:
+        """The names of the classes by their numbers; :obj:`None` where targets are no classes."""
+        names = getattr(self.datasets["train"], "labels", ())
+        return None if self.targets("train").is_floating_point() else list(names) or None
 
     def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
         """Batches of a split; shuffled, in an order that each epoch has its own."""

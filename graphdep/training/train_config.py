@@ -17,7 +17,6 @@ from graphdep.training.model_presets import ModelPreset, resolve_model
 from graphdep.transforms import PRESETS
 
 DEFAULT_TASK = "sick-e"
-# Where a run is computed and where its files lie, which is not what it computes.
 PLACES = ("root", "raw_from", "num_workers", "accelerator")
 Choices = Mapping[str, tuple[str | None, ...]]
 
@@ -121,6 +120,8 @@ class TrainConfig:
     free: ClassVar[tuple[str, ...]] = ("parser", "tree", "edges", "max_sum", "precision")
     free += ("batch_size", "batch_tokens")
     """What the weights do not depend on."""
+    places: ClassVar[tuple[str, ...]] = PLACES
+    """Where a run is computed and where its files lie, which is not what it computes."""
     late: ClassVar[tuple[str, ...]] = ()
     """What is read only after the training."""
     choices: ClassVar[Choices] = {
@@ -178,6 +179,11 @@ class TrainConfig:
         """Whether the encoder is a pretrained one."""
         return False
 
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that there are: for training, for validation, and mostly one for testing."""
+        return ("train", "val", "test")
+
     def dataset_options(self, split: str) -> dict[str, Any]:
         """Arguments of a split of the task's dataset beside those that every corpus has."""
         return {}
@@ -193,7 +199,7 @@ class TrainConfig:
     def data_settings(self) -> dict[str, Any]:
         """All settings that the examples depend on: runs that share them share their data."""
         names = ("task", "parser", "root", "raw_from", "limit_train", "min_freq")
-        own = {split: self.dataset_options(split) for split in ("train", "val", "test")}
+        own = {split: self.dataset_options(split) for split in self.splits}
         return {**{name: getattr(self, name) for name in names}, **own}
 
     @classmethod
@@ -265,14 +271,14 @@ class TrainConfig:
         """
         self.check_keys(settings)
         for key in settings:
-            if key not in (*PLACES, *self.free):
-                free = ", ".join((*PLACES, *self.free))
+            if key not in (*self.places, *self.free):
+                free = ", ".join((*self.places, *self.free))
                 raise ValueError(f"{key!r} is a setting of the training; free to choose are {free}")
         return self.replace(**settings)
 
     def differences(self, other: TrainConfig, ignore: Iterable[str] = ()) -> list[str]:
         """``key: mine != other's`` for what two runs compute differently, places aside."""
-        skipped = {*PLACES, *ignore}
+        skipped = {*self.places, *ignore}
         mine, others = self.to_dict(), other.to_dict()
         return [
             f"{key}: {mine[key]!r} != {others[key]!r}"
@@ -282,7 +288,7 @@ class TrainConfig:
 
     def digest(self, data: str = "") -> str:
         """Eight hexadecimal digits of everything that decides the result, and of ``data``'s digest."""
-        state = {key: value for key, value in self.to_dict().items() if key not in PLACES}
+        state = {key: value for key, value in self.to_dict().items() if key not in self.places}
         return hashlib.sha256(json.dumps([state, data], sort_keys=True).encode()).hexdigest()[:8]
 
 

@@ -141,10 +141,10 @@ def test_all_runs_failing_is_still_a_table(run, tiny, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--models", "dt,bert"], "no model 'bert'"),
+        (["--models", "dt,berd"], "no model 'berd'"),
         (["--models", "dt,dt"], "'models' must name at least one, each once (got ['dt', 'dt'])"),
         (["--models", ","], "'models' must name at least one"),
-        (["--task", "rte"], "task 'rte' is not built yet"),
+        (["--task", "cats"], "task 'cats' is unknown"),
         (["--set", "model=dt"], "'model' is not a setting of all runs: use --models"),
     ],
 )

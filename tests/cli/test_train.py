@@ -45,8 +45,8 @@ def test_resume_of_a_finished_run_repeats_nothing(run, tiny):
         (["--set", "heads=four"], "'heads' takes a whole number (got 'four')"),
         (["--set", "dropout=2"], "'dropout' must be in"),
         (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
-        (["--task", "rte"], "task 'rte' is not built yet; choose one of sick-r, sick-e"),
-        (["--model", "bert"], "no model 'bert'; choose one of transformer, dt-lr"),
+        (["--task", "cats"], "task 'cats' is unknown; choose one of sick-r, sick-e"),
+        (["--model", "berd"], "no model 'berd'; choose one of transformer, dt-lr"),
         (["--edges", "drat"], "'edges' must be one of"),
         (["--parser", "nonsense"], "unknown parser 'nonsense'"),
         (["--raw-from", "nowhere", "--root", "empty"], "SICK_train.txt"),
@@ -64,7 +64,7 @@ def test_errors_are_one_line_and_exit_code_2(run, arguments, message):
 
 def test_debug_shows_where(run, monkeypatch):
     monkeypatch.setenv("GRAPHDEP_DEBUG", "1")
-    assert isinstance(run("train", "--task", "rte").exception, ValueError)
+    assert isinstance(run("train", "--task", "cats").exception, ValueError)
 
 
 def test_edges_can_be_swapped(run, tiny):
@@ -92,3 +92,18 @@ def test_evaluate_may_get_another_root(run, tiny, tmp_path):
     assert (
         torch.load(tmp_path / result["checkpoint"], weights_only=True)["graphdep"]["config"]["model"] == "dt"
     )
+
+
+def test_texts_of_one_s_own(run, tmp_path):
+    rows = "".join(f"{word} {thing},{word}\n" for word in ("fine", "dull") for thing in "abcdef")
+    (tmp_path / "texts.csv").write_text("body,label\n" + rows)
+    columns = ["--text-columns", "body", "--label-column", "label"]
+    own = ["--task", "csv", "--train", "texts.csv", *columns, "--parser", "chain", "--max-epochs", "1"]
+    done = run("train", *own, "--set", "hidden_channels=12", "--set", "ff_channels=8", "--json")
+    assert done.exit_code == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert set(result["metrics"]) == {"val_loss", "val_accuracy", "val_macro_f1"}
+    assert "test" not in result["data"]["examples"]
+    done = run("evaluate", "--checkpoint", result["checkpoint"], "--set", "test=texts.csv", "--json")
+    assert "test_accuracy" in json.loads(done.stdout)["metrics"]
+    assert "needs 'label_column' (--label-column)" in run("train", *own[:6], "--parser", "chain").stderr

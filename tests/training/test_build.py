@@ -16,7 +16,7 @@ def batch(corpus):
     return Batch.from_data_list(list(splits["train"])[:5]), splits
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [name for name in MODELS if not name.startswith("bert")])
 def test_every_model_runs_on_its_edges(model, batch, tiny):
     data, splits = batch
     task = build_task(TrainConfig.of(model, **tiny), len(splits.vocab), len(splits.relations))

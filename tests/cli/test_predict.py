@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from graphdep.testing.tiny_corpus import write_tiny_sick
+from graphdep.training import TrainConfig, train
+
+SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+OWN = {"max_epochs": 1, "lr": 0.05, "accelerator": "cpu", "parser": "chain", **SIZES}
+ROWS = [("a fine film", "good, I say"), ("dull", "bad"), ("fine", "good, I say"), ("a dull day", "bad")] * 3
+
+
+def write_csv(path: Path, rows, header=("text", "label")) -> Path:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory) -> dict[str, str]:
+    """Trained on texts, on numbers, and on pairs of a corpus."""
+    folder = tmp_path_factory.mktemp("runs")
+    columns = {"text_columns": "text", "label_column": "label", "root": str(folder / "root")}
+    texts = write_csv(folder / "texts.csv", ROWS)
+    numbers = write_csv(folder / "numbers.csv", [(text, str(len(text))) for text, _ in ROWS])
+    runs = {
+        "csv": {"task": "csv", "train": str(texts), **columns, **OWN},
+        "csv-regression": {"task": "csv-regression", "train": str(numbers), **columns, **OWN},
+        "sick-e": {"task": "sick-e", **OWN, **write_tiny_sick(folder / "sick")},
+    }
+    return {
+        name: train(TrainConfig.of("dt", **settings), folder / name)["checkpoint"]
+        for name, settings in runs.items()
+    }
+
+
+@pytest.fixture
+def predict(run, checkpoints) -> Callable:
+    def predict(task: str, *arguments: object):
+        return run("predict", "--checkpoint", checkpoints[task], "--parser", "chain", *arguments)
+
+    return predict
+
+
+def test_rows_get_a_prediction_and_probabilities(predict, tmp_path):
+    source = write_csv(tmp_path / "new.csv", [("7", "fine,\nfine"), ("8", "dull")], ("id", "text"))
+    done = predict("csv", "--input", source, "--output", tmp_path / "out.csv", "--json")
+    assert done.exit_code == 0, done.stderr
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [*rows[0]] == ["id", "text", "prediction", "probability_bad", "probability_good, I say"]
+    assert [(row["id"], row["text"]) for row in rows] == [("7", "fine,\nfine"), ("8", "dull")]
+    for row in rows:
+        probabilities = {name: float(row[f"probability_{name}"]) for name in ("bad", "good, I say")}
+        assert sum(probabilities.values()) == pytest.approx(1, abs=1e-5)
+        assert row["prediction"] == max(probabilities, key=probabilities.get)
+    summary = json.loads(done.stdout)
+    assert (summary["rows"], summary["parser_failures"], summary["cut_words"]) == (2, 0, 0)
+    again = predict("csv", "--input", tmp_path / "out.csv")  # what is there already is replaced
+    assert read_csv(again.stdout)[1] == rows[1]
+    assert "2 rows" in again.stderr
+
+
+def test_json_lines_and_tabs_say_the_same(predict, tmp_path, checkpoints):
+    from graphdep import SequenceClassifier
+
+    texts = ["a fine film", "dull", "so what"]
+    source = tmp_path / "new.jsonl"
+    source.write_text("".join(json.dumps({"body": text, "n": [1]}) + "\n" for text in texts))
+    done = predict("csv", "--input", source, "--text-columns", "body")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["body"], row["n"]) for row in rows] == [(text, [1]) for text in texts]
+    model = SequenceClassifier.load(checkpoints["csv"], parser="chain", device="cpu")
+    assert [row["prediction"] for row in rows] == model.predict(texts).tolist()
+    expected = model.predict_proba(texts).tolist()
+    assert [[*row["probabilities"].values()] for row in rows] == [pytest.approx(row) for row in expected]
+    (tmp_path / "new.tsv").write_text("text\n" + "".join(f"{text}\n" for text in texts))
+    lines = predict("csv", "--input", tmp_path / "new.tsv").stdout.splitlines()
+    assert lines[0].split("\t") == ["text", "prediction", "probability_bad", "probability_good, I say"]
+    assert [line.split("\t")[1] for line in lines[1:]] == [row["prediction"] for row in rows]
+
+
+def test_numbers(predict, tmp_path):
+    done = predict("csv-regression", "--input", write_csv(tmp_path / "new.csv", [("a",), ("b",)], ("text",)))
+    rows = read_csv(done.stdout)
+    assert [*rows[0]] == ["text", "prediction"]
+    assert all(float(row["prediction"]) for row in rows)
+
+
+def test_pairs_of_another_task(predict, tmp_path):
+    source = write_csv(tmp_path / "new.csv", [("ann saw bob", "bob saw ann")], ("a", "b"))
+    done = predict("sick-e", "--input", source)
+    assert "'sick-e', which does not say what your columns are called: give --text-columns" in done.stderr
+    done = predict("sick-e", "--input", source, "--text-columns", "a, b")
+    assert read_csv(done.stdout)[0]["prediction"] in ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
+    done = predict("sick-e", "--input", source, "--text-columns", "a")
+    assert "'text_columns' must name as many columns as the model reads texts, 2 (got 'a')" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text\nfine\n \n", "new.csv:3: 'text' is empty: a text has at least one word"),
+        ("txt\nfine\n", "new.csv:1: no column 'text'; the columns are txt"),
+        ("text,b\nfine\n", "new.csv:2: 1 columns instead of 2"),
+    ],
+)
+def test_a_bad_row_is_named_and_nothing_is_written(predict, tmp_path, content, message):
+    (tmp_path / "new.csv").write_text(content)
+    done = predict("csv", "--input", tmp_path / "new.csv", "--output", tmp_path / "out.csv")
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_outputs_that_cannot_be_are_refused_before_the_work(predict, tmp_path):
+    source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
+    done = predict("csv", "--input", source, "--output", tmp_path / "out.jsonl")
+    assert "'output' must end in .csv, as the input does" in done.stderr
+    done = predict("csv", "--input", source, "--output", source)
+    assert "'output' is the file of --input, which would be lost" in done.stderr
+    assert "--json needs --output" in predict("csv", "--input", source, "--json").stderr
+
+
+def test_a_checkpoint_of_another_kind_is_refused(run, tmp_path):
+    from graphdep.testing.tiny_corpus import write_tiny_selection
+
+    corpus = write_tiny_selection(tmp_path / "corpus")
+    settings = {"encoder": "transformer", "hidden_channels": 8, "num_layers": 1, "heads": 2, "max_epochs": 1}
+    config = TrainConfig.of("bert", task="ubuntu", **corpus, **settings, accelerator="cpu")
+    checkpoint = train(config, tmp_path / "run")["checkpoint"]
+    source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
+    done = run("predict", "--checkpoint", checkpoint, "--input", source, "--parser", "chain")
+    assert "which gives no predictions for single texts or pairs but rankings" in done.stderr

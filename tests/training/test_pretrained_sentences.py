@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+pytest.importorskip("transformers")
+
+from graphdep.data import NodeType
+from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
+from graphdep.training.ablation import ablate
+from graphdep.training.build import build_edges, build_task
+from graphdep.training.build_selection import load_pretrained
+from graphdep.training.model_presets import MODELS
+
+BERTS = [name for name in MODELS if name.startswith("bert")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_tiny_encoder(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture
+def short(folder: str) -> dict[str, object]:
+    own = {"encoder": folder, "arcs": "basic", "max_length": 40}
+    return {**own, "batch_size": 8, "max_epochs": 1, "lr": 0.01, "accelerator": "cpu"}
+
+
+@pytest.mark.parametrize("model", BERTS)
+def test_every_model_trains_on_pairs_and_is_scored_again(model, short, corpus, tmp_path):
+    config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
+    result = train(config, tmp_path)
+    assert evaluate(tmp_path / "best.ckpt")["metrics"] == {
+        name: value for name, value in result["metrics"].items() if name.startswith("test")
+    }
+
+
+@pytest.mark.parametrize("model", ["bert", "bert-dt", "bert-g2g", "bert-dam"])
+def test_single_sentences_too(model, short, opinions, tmp_path):
+    settings = {**opinions, **short, "max_epochs": 12, "lr": 0.02, "dropout": 0.0}
+    result = train(TrainConfig.of(model, **settings), tmp_path)
+    assert result["metrics"]["test_accuracy"] > result["floor"]["test_accuracy"]
+
+
+@pytest.mark.parametrize("model", ["bert-dt", "bert-dt-lr", "bert-g2g", "bert-g2g-code"])
+def test_new_terms_leave_the_pretrained_function_as_it_is(model, short, corpus):
+    config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
+    splits = load_splits(config)
+    batch = next(iter(splits.loader("val", config)))
+    sizes = len(splits.vocab), len(splits.relations)
+    with_terms = build_task(config, *sizes, pretrained=load_pretrained(config)).eval()
+    plain = TrainConfig.of("bert", **{**corpus, **short, "task": "sick-e"})
+    alone = build_task(plain, *sizes, pretrained=load_pretrained(plain)).eval()
+    one, two = (
+        task.model.encoder(build_edges(c)(batch.clone()))
+        for task, c in ((with_terms, config), (alone, plain))
+    )
+    assert torch.allclose(one, two, atol=1e-6)
+    assert config.relation_attention
+
+
+def test_relation_nodes_of_both_sentences_are_read(short, corpus):
+    config = TrainConfig.of("bert-dam", **{**corpus, **short, "task": "sick-e"})
+    splits = load_splits(config)
+    batch = build_edges(config)(next(iter(splits.loader("val", config))))
+    relation = batch.node_type == NodeType.RELATION
+    arcs = 2 + 2  # nsubj and obj of each sentence
+    assert torch.equal(torch.bincount(batch.batch[relation]), torch.full((8,), arcs))
+    assert set(batch.utterance[relation].tolist()) == {0, 1}
+
+
+def test_cls_sees_every_word_over_any_edges(short, corpus):
+    for model in BERTS:
+        config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
+        data = build_edges(config)(load_splits(config)["val"][0])
+        cls = int((data.node_type == NodeType.CLS).nonzero())
+        seen = set(data.edge_index[0, data.edge_index[1] == cls].tolist())
+        if "clique" in data:
+            seen |= set((data.clique == data.clique[cls]).nonzero().view(-1).tolist())
+        assert seen >= set((data.node_type == NodeType.WORD).nonzero().view(-1).tolist()), model
+
+
+def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkeypatch):
+    def enhanced(sentences, level="enhanced++", source="pybart"):
+        return [
+            dataclasses.replace(
+                s, deps=[[("2", "nsubj:of_old")], [("0", "root")], [("2", "obj"), ("1", "xy")]]
+            )
+            for s in sentences
+        ]
+
+    monkeypatch.setattr("graphdep.datasets.text_dataset.enhance", enhanced)
+    settings = {**corpus, **short, "task": "sick-e", "arcs": "enhanced++"}
+    result = train(TrainConfig.of("bert-dam", **settings), tmp_path)
+    state = load_task(tmp_path / "best.ckpt")[1]
+    assert state.relations.learned == ["nsubj:of_old", "xy"]
+    again = evaluate(tmp_path / "best.ckpt")
+    assert again["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"], rel=1e-6)
+
+
+def test_rows_of_other_data_are_compared(short, corpus, tmp_path):
+    settings = {**corpus, **short, "max_length": 32}
+    del settings["arcs"]
+    summary = ablate("sick-e", ["bert", "bert-dam-basic"], [0, 1], tmp_path, settings=settings)
+    assert summary["rows"][1]["against"]["row"] == "bert"
+    assert summary["rows"][1]["label"] == "bert-dam-basic"  # the encoder is every row's
+    assert summary["encoder"] == settings["encoder"]
+
+
+def test_learning_rates_of_what_is_new(short, corpus):
+    settings = {**corpus, **short, "task": "sick-e", "head_lr": 0.5, "layer_decay": 0.5, "freeze_layers": 1}
+    config = TrainConfig.of("bert-dt", **settings)
+    task = build_task(config, 5, 900, pretrained=load_pretrained(config))
+    rates = {
+        id(parameter): group["lr"]
+        for group in task.configure_optimizers().param_groups
+        for parameter in group["params"]
+    }
+    trained = {name: p for name, p in task.named_parameters() if p.requires_grad}
+    assert len(rates) == len(trained)
+    old = [name for name in trained if name.startswith("model.encoder.model.")]
+    assert {rates[id(trained[name])] for name in old} == {0.01}  # the second layer alone
+    assert {rates[id(trained[name])] for name in trained.keys() - set(old)} == {0.5}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"level_embedding": True}, "'level_embedding' is for encoder='transformer'"),
+        ({"vectors": "x.txt"}, "'vectors' are for an encoder that is trained from scratch"),
+        ({"encoder": "transformer", "freeze_layers": 1}, "are for a pretrained encoder"),
+        ({"encoder": "transformer", "relation_terms": "key-value"}, "is for a pretrained encoder"),
+        ({"encoder": "transformer", "head_lr": 0.1}, "'head_lr' must be above 0, and is for a pretrained"),
+        ({"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
+        ({"max_length": 4}, "'max_length' must be at least 5"),
+    ],
+)
+def test_settings_that_cannot_be(settings, message, short):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig.of("bert", **{**short, "task": "sst", **settings})
+
+
+def test_edges_that_keep_words_from_cls(short):
+    config = TrainConfig.of("bert", **{**short, "task": "sst", "edges": "gate"})
+    with pytest.raises(ValueError, match="edges 'gate' keep words from \\[CLS\\]"):
+        build_edges(config)
+
+
+@pytest.mark.parametrize("model", ["bert", "bert-dam"])
+def test_sentence_vectors_are_the_states_that_are_classified(model, short, opinions, tmp_path):
+    from graphdep import SentenceEncoder
+
+    train(TrainConfig.of(model, **{**opinions, **short}), tmp_path)
+    encoder = SentenceEncoder(tmp_path / "best.ckpt", parser=opinions["parser"])
+    task = load_task(tmp_path / "best.ckpt")[0]
+    splits = load_splits(TrainConfig.of(model, **{**opinions, **short}))
+    texts = ["bob likes ann", "ann hates bob"]
+    seen = {}
+    for split in ("train", "val", "test"):
+        for data in splits[split]:
+            words = "".join(task.model.encoder.tokenizer.convert_ids_to_tokens(data.input_ids.tolist()))
+            seen[words.replace("##", "")] = data
+    vectors = encoder.encode([*texts, ""])
+    for text, vector in zip(texts, vectors):
+        data = seen[f"[CLS]{text.replace(' ', '')}[SEP]"]
+        states = task.model.encoder(task.edges(data.clone()))
+        assert torch.allclose(vector, states[0], atol=1e-6)
+    assert not vectors[2].any()
