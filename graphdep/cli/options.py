@@ -83,8 +83,8 @@ Parser = Annotated[
 ModelParser = Annotated[
     str | None,
     typer.Option(
-        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if training "
-        "had another one than bundled. [default: bundled]"
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if "
+        "training had another one than bundled. [default: bundled]"
     ),
 ]
 LimitTrain = Annotated[

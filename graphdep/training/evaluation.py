@@ -51,7 +51,8 @@ def evaluate(
     task, state = load_task(checkpoint)
     config = state.config.for_evaluation(settings or {})
     if split not in config.splits:
-        raise ValueError(f"{checkpoint}: no split {split!r} in its settings: give it (--set {split}=FILE)")
+        advice = f": give it (--set {split}=FILE)" if isinstance(config, CSVConfig) else ""
+        raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
     apply_settings(task, config)
     splits = splits or _splits_of(task, state, config, split)
     scored = score_split(task, splits, split, config)

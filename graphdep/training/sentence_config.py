@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -46,6 +47,9 @@ class SentenceConfig(TrainConfig, kind="sentence"):
             positions (``"sequence"``, ``"dependent"``, ``"zero"``). (default: ``"both"``, :obj:`True`,
             :obj:`False`, ``"sequence"``)
         type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
+        val_from: Of GLUE: ``"train"`` validates on a tenth of the training file and tests on the development
+            file, ``"dev"`` trains on all of the one, validates on the other and does not test, as for
+            ``graphdep submit``; :obj:`None` for the corpus' own way. (default: :obj:`None`)
         max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)
         freeze_layers: Lower layers of a pretrained encoder that are not trained, its embeddings with them;
             0 for none. (default: :obj:`0`)
@@ -93,6 +97,7 @@ class SentenceConfig(TrainConfig, kind="sentence"):
     relation_links: bool = False
     relation_position: str = "sequence"
     type_embedding: bool = True
+    val_from: str | None = None
     max_length: int = 128
     freeze_layers: int = 0
     head_lr: float | None = None
@@ -132,6 +137,7 @@ class SentenceConfig(TrainConfig, kind="sentence"):
         "pieces": (None, "first", "all"),
         "links": ("both", "to_word", "to_relation", "none"),
         "relation_position": ("sequence", "dependent", "zero"),
+        "val_from": (None, "train", "dev"),
     }
     at_least: ClassVar[Mapping[str, float]] = {
         **TrainConfig.at_least,
@@ -151,6 +157,9 @@ class SentenceConfig(TrainConfig, kind="sentence"):
                 f"'bert' a pretrained encoder (got {self.encoder!r})"
             )
         check_pretrained(self, "an encoder that is trained from scratch")
+        taken = inspect.signature(resolve_task(self.task).dataset).parameters
+        if self.val_from is not None and "val_from" not in taken:
+            raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
         if not self.pretrained and self.relation_terms != "score":
@@ -170,8 +179,15 @@ class SentenceConfig(TrainConfig, kind="sentence"):
         assert isinstance(task, Sentences)
         return task.sentences
 
+    @property
+    def splits(self) -> tuple[str, ...]:
+        # GLUE's own test has no labels.
+        return ("train", "val") if self.val_from == "dev" else super().splits
+
     def dataset_options(self, split: str) -> dict[str, Any]:
         options: dict[str, Any] = {} if self.arcs == "basic" else {"arcs": self.arcs}
+        if self.val_from is not None:
+            options["val_from"] = self.val_from
         return {**options, "max_length": self.max_length} if self.pretrained else options
 
     def data_settings(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def test_without_a_test_file_there_is_no_test_score(tmp_path, settings):
     assert load_task(result["checkpoint"])[1].labels == ["bad", "good"]
     assert evaluate(result["checkpoint"], "val")["metrics"] == result["metrics"]
     with pytest.raises(
-        ValueError, match=r"best.ckpt: no split 'test' in its settings: give it \(--set test=FILE"
+        ValueError, match=r"best.ckpt: its settings have no split 'test': give it \(--set test=FILE"
     ):
         evaluate(result["checkpoint"])
 

@@ -9,6 +9,7 @@ pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
 from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from graphdep.training.build import build_edges, build_task
@@ -169,3 +170,21 @@ def test_sentence_vectors_are_the_states_that_are_classified(model, short, opini
         states = task.model.encoder(task.edges(data.clone()))
         assert torch.allclose(vector, states[0], atol=1e-6)
     assert not vectors[2].any()
+
+
+def test_glue_may_be_trained_on_all_of_train(short, tmp_path):
+    glue = {"task": "cola", **write_tiny_glue(tmp_path / "glue")}
+    sizes = {}
+    for source in ("train", "dev"):
+        config = TrainConfig.of("bert", **{**glue, **short, "val_from": source})
+        result = train(config, tmp_path / source)
+        sizes[source] = result["data"]["examples"]
+        assert any(name.startswith("test") for name in result["metrics"]) == (source == "train")
+    assert sizes == {"train": {"train": 22, "val": 2, "test": 10}, "dev": {"train": 24, "val": 10}}
+    with pytest.raises(ValueError, match="its settings have no split 'test'"):
+        evaluate(tmp_path / "dev" / "best.ckpt")
+
+
+def test_other_corpora_have_one_way_to_split(short, opinions):
+    with pytest.raises(ValueError, match="'val_from' is not for task 'sst'"):
+        TrainConfig.of("bert", **{**opinions, **short, "val_from": "dev"})
