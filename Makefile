@@ -21,11 +21,12 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint typecheck pytest format bench bench-scaling gpu-check check-python
+.PHONY: help demo extras test lint typecheck pytest format bench bench-scaling gpu-check check-python
 .PHONY: install install-dev clean
 
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
+	@echo "make extras     install extras: make extras EXTRAS=pretrained,enhanced"
 	@echo "make test       install the development tools, then: ruff, mypy, pytest"
 	@echo "make bench      speed of the attention backends against their peers"
 	@echo "make bench-scaling  time and memory of dt as sentences and batches grow, into runs/scaling"
@@ -109,6 +110,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt $(VENV)/.torch
 	@echo "== installing graphdep and what it needs"
 	@$(PIP) $(EDITABLE) -e .
 	@touch $@
+
+extras: $(VENV)/.installed
+	@test -n "$(EXTRAS)" || { echo "name them: make extras EXTRAS=pretrained,enhanced"; exit 2; }
+	@echo "== installing the extras $(EXTRAS)"
+	@$(PIP) $(EDITABLE) -e ".[$(EXTRAS)]"
 
 $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.installed
 	@echo "== installing the development tools"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import torch
 from rich.console import Console
 from rich.progress import track
 from torch import nn
@@ -48,6 +50,28 @@ def check_kind(checkpoint: str, task: str, kind: str, wanted: str, what: str | N
             f"{checkpoint}: trained on the task {task!r}, which gives no {what or _USES[wanted][0]} but "
             f"{_USES[kind][0]}: see {_USES[kind][1]}"
         )
+
+
+def check_name(place: str, name: str) -> None:
+    """Raises :class:`ValueError` if the name of a class has a character that arrays and tables may lose:
+    NumPy drops a NUL at the end, and two classes would be one.
+    """
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        raise ValueError(f"{place!r} has a control character or half a character (got {shown(name)})")
+
+
+def resolve_device(device: str | torch.device | None) -> torch.device:
+    """A device by its name; :obj:`None` stands for a GPU if there is one.
+
+    Raises:
+        ValueError: If there is none of that name.
+    """
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return torch.device(device)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"'device' must be a device such as 'cpu' or 'cuda' (got {device!r})") from None
 
 
 def check_weights(model: nn.Module, checkpoint: str) -> None:

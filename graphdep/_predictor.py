@@ -10,13 +10,21 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from graphdep import parsing
-from graphdep._asking import batches_by_size, check_kind, check_list, check_text, check_weights, tracked
+from graphdep._asking import (
+    batches_by_size,
+    check_kind,
+    check_list,
+    check_text,
+    check_weights,
+    resolve_device,
+    tracked,
+)
 from graphdep.alignment import Tokens, trees_data
 from graphdep.parsing import Parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
 from graphdep.tasks import Sentences, SentenceTask, resolve_task
-from graphdep.training.build_selection import backbone_of
+from graphdep.training.backbone import backbone_of
 from graphdep.training.checkpoint import RunState
 from graphdep.training.sentence_config import SentenceConfig
 
@@ -29,7 +37,8 @@ class Predictor:
 
     Texts are parsed on the way, each different one once, and become the examples that training saw.
     :attr:`parser_failures` counts the texts of the last call that have a chain for a tree, :attr:`cut_words`
-    its words that are not read since an example would be longer than the model takes.
+    its words that are not read since an example would be longer than the model takes, and
+    :attr:`cut_examples` the examples that they are of.
 
     Args:
         task, state: As :func:`graphdep.training.load_task` gives them.
@@ -41,7 +50,8 @@ class Predictor:
             :obj:`None`)
 
     Raises:
-        ValueError: If the model is of another kind of task, or its weights are not finite.
+        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
+            device.
     """
 
     def __init__(
@@ -60,10 +70,10 @@ class Predictor:
         check_weights(task.model, name)
         self.config, self.state, self.name = cast(SentenceConfig, config), state, name
         self.parser, self.batch_size, self.progress = parser, batch_size, progress
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = resolve_device(device)
         self.task = cast(SentenceTask, task).to(self.device).eval()
         self.tokens: Tokens | None = backbone_of(task).tokens if config.pretrained else None
-        self.parser_failures = self.cut_words = 0
+        self.parser_failures = self.cut_words = self.cut_examples = 0
 
     @property
     def labels(self) -> list[Any] | None:
@@ -88,7 +98,7 @@ class Predictor:
         if self.config.arcs != "basic":
             trees = parsing.enhance(trees, level=self.config.arcs)
         tree_of = dict(zip(texts, trees))
-        self.cut_words = 0
+        self.cut_words = self.cut_examples = 0
         starts = range(0, len(examples), _CHUNK)
         parts = []
         for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
@@ -118,7 +128,9 @@ class Predictor:
             arcs=self.config.arcs,
             segment=list(range(len(trees))),
         )
-        self.cut_words += 0 if self.tokens is None else int(data.cut_words.sum())
+        cut = 0 if self.tokens is None else int(data.cut_words.sum())
+        self.cut_words += cut
+        self.cut_examples += cut > 0
         return data
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch_geometric.loader import DataLoader
 
-from graphdep._asking import check_batch_size, check_kind, check_weights, tracked
+from graphdep._asking import check_batch_size, check_kind, check_weights, resolve_device, tracked
 from graphdep.datasets.glue import GLUE
 from graphdep.datasets.glue_files import MAX_SCORE
 from graphdep.parsing import Parser
@@ -116,7 +116,8 @@ def predict_glue(
 
     Raises:
         FileNotFoundError: If the checkpoint or a test file is missing.
-        ValueError: If the checkpoint is not of that task, has diverged, or a test file is damaged.
+        ValueError: If the checkpoint is not of that task, has diverged, or a test file is damaged: an answer
+            is known by its place, so that each row must have its own number as index.
     """
     check_batch_size(batch_size)
     check_checkpoints({name: checkpoint})
@@ -127,20 +128,27 @@ def predict_glue(
     check_kind(os.fspath(checkpoint), state.config.task, state.config.kind, "sentence")
     assert isinstance(task, SentenceTask)
     check_weights(task.model, os.fspath(checkpoint))
-    task = task.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    options = {"root": root, "raw_from": raw_from, **_ids(task, state)}
+    task = task.to(resolve_device(device))
+    options = {**_ids(task, state), "root": root, "raw_from": raw_from, "val_from": "dev"}
     options["parser"] = parser_to_use(checkpoint, state.config.parser, parser)
     answers = {}
     for file, about in FILES.items():
         if about.task == name:
-            dataset = GLUE(split=about.split, name=about.name, val_from="dev", **options)
+            dataset = GLUE(name=about.name, split=about.split, **options)
             if len(dataset) != about.rows:
                 logger.warning(
                     "%s: %d rows, but the official test set has %d", file, len(dataset), about.rows
                 )
             loader = DataLoader(dataset, batch_size=batch_size, follow_batch=dataset.follow_batch)
             batches = tracked(loader, file, progress, much=len(dataset) >= _PROGRESS_FROM)
-            answers[file] = [answer for batch in batches for answer in _answers(task, batch, dataset.labels)]
+            outputs = torch.cat([_outputs(task, batch) for batch in batches])
+            if not outputs.isfinite().all():
+                raise ValueError(
+                    f"{os.fspath(checkpoint)}: gives outputs that are not finite for {file}: it has diverged "
+                    "in training"
+                )
+            values = task.goal.predict(outputs).tolist()
+            answers[file] = [_answer(value, dataset.labels) for value in values]
     return answers
 
 
@@ -190,19 +198,16 @@ def write_submission(output: str | os.PathLike[str], answers: Mapping[str, Seque
 
 def _ids(task: SentenceTask, state: RunState) -> dict[str, Any]:
     """What turns texts into the model's ids, and the settings of the data that the model was trained with."""
-    from graphdep.training.build_selection import backbone_of
+    from graphdep.training.backbone import backbone_of
 
     own = state.config.dataset_options("test")
     ids = {"vocab": state.vocab} if state.pretrained is None else {"tokens": backbone_of(task).tokens}
     return {"relations": state.relations, **own, **ids}
 
 
-def _answers(task: SentenceTask, batch: Any, labels: tuple[str, ...]) -> list[str]:
-    """The answers of a batch, as the leaderboard writes them."""
-    with torch.inference_mode():
-        output = task(task.edges(batch.to(task.device)))
-        values = task.goal.predict(output.float()).cpu().tolist()
-    return [_answer(value, labels) for value in values]
+@torch.inference_mode()
+def _outputs(task: SentenceTask, batch: Any) -> torch.Tensor:
+    return task(task.edges(batch.to(task.device))).float().cpu()
 
 
 def _answer(value: float, labels: tuple[str, ...]) -> str:

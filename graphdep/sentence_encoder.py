@@ -17,6 +17,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep._asking import check_kind, shown, tracked
 from graphdep.alignment import trees_data
+from graphdep.alignment.trees_data import check_arcs
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.joining import join_sentences
@@ -87,6 +88,9 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         relations: RelationVocab,
         edges: BaseTransform,
         parser: str | Parser = "bundled",
+        *,
+        arcs: str = "basic",
+        max_length: int | None = None,
         **options: Any,
     ) -> SentenceEncoder:
         """The encoder of a model in memory. Copies and pickles hold the model.
@@ -98,11 +102,23 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             relations: Its relations.
             edges: Transform that builds the edges of a batch.
             parser: Name of a parser, or a parser. (default: ``"bundled"``)
+            arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that it was trained on.
+                (default: ``"basic"``)
+            max_length: Of a pretrained encoder, nodes of a text at most. (default: as many as it takes)
             **options: Further arguments of the class.
+
+        Raises:
+            ValueError: If :obj:`arcs` is unknown, or :obj:`max_length` is more than the encoder takes or for
+                an encoder that is not pretrained.
         """
+        check_arcs(arcs)
         encoder = model if isinstance(model, TextEncoder) else model.encoder
         longest = getattr(encoder, "max_length", None)
-        parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest)
+        if max_length is not None and (longest is None or max_length > longest):
+            takes = "is for a pretrained encoder" if longest is None else f"must be at most {longest}"
+            raise ValueError(f"'max_length' {takes} (got {max_length})")
+        longest = longest if max_length is None else max_length
+        parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest, arcs)
         return cls(parts, parser=parser, **options)
 
     def encode(self, texts: Sequence[str]) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import tempfile
@@ -11,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from rich.console import Console
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from graphdep._asking import check_batch_size, check_list, check_text, shown
+from graphdep._asking import check_batch_size, check_list, check_name, check_text, resolve_device, shown
 from graphdep._predictor import Predictor, check_examples
+from graphdep.io import atomic_path
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence_encoder import parser_to_use
 from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
@@ -29,20 +31,6 @@ from graphdep.training.csv_config import CSVConfig
 _COLUMNS = ("first", "second")
 _FITTED = "the classifier"
 _NEEDED = ("train", "text_columns", "label_column")
-# What arguments stand for, or fit() gives.
-_NOT_CHOSEN = {
-    *_NEEDED,
-    "task",
-    "model",
-    "encoder",
-    "parser",
-    "root",
-    "raw_from",
-    "val",
-    "test",
-    "val_fraction",
-}
-_NOT_CHOSEN |= {"val_seed", "seed", "batch_size", "accelerator"}
 
 
 class SequenceClassifier(ClassifierMixin, BaseEstimator):
@@ -64,15 +52,17 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         random_state: Seed of the weights, of the order of the texts, dropout, and what validates; a
             ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
         batch_size: Texts or pairs a batch, in training and prediction. (default: :obj:`32`)
-        device: ``"cpu"``, or :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
         progress: Show the epochs on stderr. (default: :obj:`True`)
-        folder: Keeps the run, with its ``best.ckpt``, and the parses; :obj:`None` keeps them in memory alone.
-            (default: :obj:`None`)
+        folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
+            evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
+            memory. (default: :obj:`None`)
         **settings: Any further setting of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.
 
     Attributes:
         classes\_: The classes, sorted, as in the columns of :meth:`predict_proba`.
-        result\_: What ``graphdep train`` reports of the run; empty for a loaded model.
+        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
+            :obj:`folder`; a loaded model has none.
         parser_failures: Texts of the last prediction that have a chain for a tree.
         cut_words: Words of the last prediction that the model did not read, as there was no room for them.
 
@@ -97,7 +87,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         validation_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = 0,
         batch_size: int = 32,
-        device: str | None = None,
+        device: str | torch.device | None = None,
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
         **settings: Any,
@@ -118,8 +108,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
         Raises:
             TypeError: If something is no text; the message has its position.
-            ValueError: If a text is blank, the shapes of ``X`` and ``y`` are wrong, there are fewer than two
-                classes, or a setting is wrong.
+            ValueError: If a text is blank, a label has a control character, the shapes of ``X`` and ``y`` are
+                wrong, there are fewer than two classes, or a setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
         examples = check_examples("X", X)
@@ -128,9 +118,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError(f"'y' must have at least two classes (got {classes.tolist()})")
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name if self.folder is None else self.folder)
-            self._fit(examples, labels, Path(name), folder)
-        self.classes_ = classes
+            folder = Path(name if self.folder is None else self.folder).absolute()
+            self._fit(examples, labels, folder)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -151,30 +140,21 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         assert self._predictor is not None
-        check_batch_size(self.batch_size)
-        self._predictor.batch_size = self.batch_size
+        batch_size = _plain(self.batch_size)
+        check_batch_size(batch_size)
+        self._predictor.batch_size = batch_size
         examples = check_examples("X", X, self._predictor.config.num_texts)
         logits = self._predictor.outputs(examples)
         self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
-        return logits.double().softmax(dim=1).numpy()
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of right classes.
-
-        Raises:
-            TypeError, ValueError: As :meth:`predict`, and if a label is none of the classes.
-        """
-        check_is_fitted(self, "classes_")
-        labels = _check_labels(y, len(X))
-        known = set(self.classes_.tolist())
-        for number, label in enumerate(labels.tolist()):
-            if label not in known:
-                raise ValueError(f"'y[{number}]' is none of the classes {sorted(known)} (got {label!r})")
-        return float(accuracy_score(labels, self.predict(X), sample_weight=sample_weight))
+        return logits.double().softmax(dim=1).numpy()[:, self._order]
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep
-        predict``, ``embed`` and ``evaluate``.
+        predict`` and ``embed``.
+
+        The texts are not in it. ``graphdep evaluate`` finds them where :obj:`folder` has kept them; else it
+        has to be given files, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
+        ``label_column``, each by ``--set``.
         """
         check_is_fitted(self, "classes_")
         assert self._predictor is not None
@@ -186,7 +166,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         file: str | os.PathLike[str],
         *,
         parser: str | Parser | None = None,
-        device: str | None = None,
+        device: str | torch.device | None = None,
         batch_size: int = 32,
     ) -> SequenceClassifier:
         """A trained model from what :meth:`save` wrote, or from the checkpoint of any run that classifies
@@ -213,8 +193,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         }
         if isinstance(config, CSVConfig):
             options["validation_fraction"] = config.val_fraction
-        options |= _own_settings(config)
         loaded = cls(config.encoder, config.model, **options)
+        loaded.settings = loaded._settings_of(config)
         loaded._set(task, state, os.fspath(file))
         return loaded
 
@@ -229,27 +209,47 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         self.settings = {**self.settings, **{n: value for n, value in params.items() if n not in own}}
         return self
 
-    def _fit(self, examples: list[tuple[str, ...]], labels: np.ndarray, files: Path, folder: Path) -> None:
+    def _fit(self, examples: list[tuple[str, ...]], labels: np.ndarray, folder: Path) -> None:
         columns = _COLUMNS[: len(examples[0])]
-        path = files / "texts.jsonl"
         rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        # Fits in one folder, such as those of a search, do not write over each other's texts.
+        path = folder / f"texts-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
         config = self._config(path, columns, folder)
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="")
         splits = load_splits(config)
         console = Console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
-        self.result_ = train(config, run, splits=splits, console=console)
-        task, state = load_task(self.result_["checkpoint"])
-        # The file is gone by the end, and so may be the folder.
-        forgotten = config.replace(train=path.name, root=None)
-        self._set(task, dataclasses.replace(state, config=forgotten), _FITTED)
+        result = train(config, run, splits=splits, console=console)
+        task, state = load_task(result["checkpoint"])
+        if self.folder is None:  # the files are gone by the end
+            config = config.replace(train=path.name, root=None)
+            result |= {"checkpoint": None, "config": config.to_dict()}
+        self._set(task, dataclasses.replace(state, config=config), _FITTED)
+        self.result_ = result
 
     def _config(self, path: Path, columns: Sequence[str], folder: Path) -> TrainConfig:
         if not isinstance(self.parser, str):
             raise TypeError(f"'parser' must be a name where a model is trained (got {shown(self.parser)})")
-        scratch, seed = self.encoder == "transformer", self.random_state
+        given = self._given(path, columns, folder)
+        settings = {name: _plain(value) for name, value in self.settings.items()}
+        twice = sorted(given.keys() & settings.keys())
+        if twice:
+            raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
+        scratch = self.encoder == "transformer"
+        model = _plain(self.model) or ("dt" if scratch else "bert-dam")
+        config = TrainConfig.of(model, **given, **settings)
+        if scratch and config.pretrained:
+            raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got 'transformer')")
+        return config
+
+    def _given(self, path: Path, columns: Sequence[str], folder: Path) -> dict[str, Any]:
+        """The settings that arguments stand for, or :meth:`fit` gives; besides :obj:`model`."""
+        seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
+        on_cpu = resolve_device(self.device).type == "cpu"
         given = {
             "task": "csv",
             "train": str(path),
@@ -261,17 +261,20 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             "val_seed": int(seed),
             "seed": int(seed),
             "batch_size": self.batch_size,
-            "accelerator": {None: "auto", "cpu": "cpu"}.get(self.device, "gpu"),
-            **({} if scratch else {"encoder": os.fspath(self.encoder)}),
+            "accelerator": "auto" if self.device is None else "cpu" if on_cpu else "gpu",
+            **({} if self.encoder == "transformer" else {"encoder": os.fspath(self.encoder)}),
         }
-        twice = sorted(given.keys() & self.settings.keys())
-        if twice:
-            raise ValueError(f"{twice[0]!r} is no setting to choose here (got {self.settings[twice[0]]!r})")
-        model = self.model or ("dt" if scratch else "bert-dam")
-        config = TrainConfig.of(model, **given, **self.settings)
-        if scratch and config.pretrained:
-            raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got 'transformer')")
-        return config
+        return {name: _plain(value) for name, value in given.items()}
+
+    def _settings_of(self, config: TrainConfig) -> dict[str, Any]:
+        """The settings of a trained model that neither its preset nor an argument has, so that a copy of it
+        trains alike.
+        """
+        needed = {name: getattr(config, name) for name in _NEEDED if hasattr(config, name)}
+        preset = type(config).of(config.model, task=config.task, **needed).to_dict()
+        elsewhere = {"model", "encoder", *self._given(Path(), (), Path()), *CSVConfig.places}
+        own = {name: value for name, value in config.to_dict().items() if value != preset[name]}
+        return {name: value for name, value in own.items() if name not in elsewhere}
 
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
@@ -282,7 +285,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         )
         if predictor.labels is None:
             raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
-        self._predictor, self.classes_ = predictor, np.array(predictor.labels)
+        # As scikit-learn's scorers of probabilities have the classes.
+        labels = predictor.labels
+        self._order = sorted(range(len(labels)), key=labels.__getitem__)
+        self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
 
     def __getstate__(self) -> dict[str, Any]:
         state = {key: value for key, value in super().__getstate__().items() if key != "_predictor"}
@@ -298,12 +304,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         super().__setstate__(state)
         if checkpoint is None:
             return
-        classes = self.classes_
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.ckpt")
             path.write_bytes(checkpoint)
             self._set(*load_task(path), _FITTED)
-        self.classes_ = classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -313,9 +317,11 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
 def _check_labels(y: Any, count: int) -> np.ndarray:
     """Labels as an array ``[count]`` of one kind."""
+    if tuple(getattr(y, "shape", ()))[1:] == (1,):
+        y = column_or_1d(y, warn=True)
     values = y.tolist() if hasattr(y, "tolist") else y
     check_list("y", values)
-    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    values = [_plain(value) for value in values]
     if len(values) != count:
         raise ValueError(f"'y' must have a label for each of {count} texts (got {len(values)})")
     for number, value in enumerate(values):
@@ -324,14 +330,12 @@ def _check_labels(y: Any, count: int) -> np.ndarray:
             raise TypeError(f"'y[{number}]' must be a text or a number{first} (got {shown(value)})")
         if isinstance(value, str):
             check_text(f"y[{number}]", value, "label")
+            check_name(f"y[{number}]", value)
     labels = np.array(values)
     check_classification_targets(labels)
     return labels
 
 
-def _own_settings(config: TrainConfig) -> dict[str, Any]:
-    """The settings of a trained model that its preset does not have, so that a copy of it trains alike."""
-    needed = {name: getattr(config, name) for name in _NEEDED if hasattr(config, name)}
-    plain = type(config).of(config.model, task=config.task, **needed).to_dict()
-    chosen = {name: value for name, value in config.to_dict().items() if value != plain[name]}
-    return {name: value for name, value in chosen.items() if name not in _NOT_CHOSEN}
+def _plain(value: Any) -> Any:
+    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
+from unicodedata import category
 
 import torch
 from torch import Tensor
@@ -103,6 +104,9 @@ class Vocab:
         return load_vocab_file(path, {"words": list, "lower": bool}, cls.from_state_dict)
 
 
+# Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
+_NO_LABEL = ("Cc", "Cs", "Zl", "Zp")
+
 # Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
 # Ids follow this order, so entries are only ever appended to the learned labels, never inserted here.
 _UNIVERSAL = """acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
@@ -166,6 +170,10 @@ class RelationVocab:
 
     Args:
         learned: Further labels, appended after the fixed block. (default: none)
+
+    Raises:
+        ValueError: If a label occurs twice, is in the fixed block, has no name (``""``, ``":"``) or has a
+            control character, a line break or half a character.
     """
 
     NONE, SELF, UNK = 0, 1, 2
@@ -182,6 +190,12 @@ class RelationVocab:
         if len(set(labels)) != len(labels):
             label, count = Counter(labels).most_common(1)[0]
             raise ValueError(f"'learned' repeats {label!r} or a fixed relation ({count} times in all)")
+        for label in self.learned:
+            if not _is_relation(label):
+                raise ValueError(
+                    f"'learned' has a label without a name or with a character that none may have "
+                    f"(got {label[:80]!r})"
+                )
         self._ids = {label: self._FIRST + 2 * i for i, label in enumerate(self._FIXED)}
         self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
         self.fallbacks: Counter[str] = Counter()
@@ -215,7 +229,9 @@ class RelationVocab:
     def learn(cls, labels: Iterable[str], min_count: int = 5) -> RelationVocab:
         """Counts labels, e.g. those of all arcs of a training split, and learns what the fixed block lacks.
 
-        Order: by count, then alphabetically, so that the same corpus always gives the same ids.
+        Order: by count, then alphabetically, so that the same corpus always gives the same ids. Words of a
+        text are in the labels of enhanced graphs, so that any character may be: labels that no vocabulary
+        may have are not learned, and so fall back, and are counted where they do.
 
         Args:
             labels: One label an arc.
@@ -227,7 +243,8 @@ class RelationVocab:
         if min_count < 1:
             raise ValueError(f"'min_count' must be at least 1 (got {min_count})")
         counts = Counter(labels)
-        kept = [label for label, n in counts.items() if n >= min_count and label not in cls._FIXED]
+        often = [label for label, n in counts.items() if n >= min_count and label not in cls._FIXED]
+        kept = filter(_is_relation, often)
         return cls(sorted(kept, key=lambda label: (-counts[label], label)))
 
     @classmethod
@@ -295,7 +312,10 @@ class RelationVocab:
             raise ValueError(
                 f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
             )
-        return cls(state["learned"])
+        learned = state["learned"]
+        if not isinstance(learned, list) or not all(isinstance(label, str) for label in learned):
+            raise ValueError("'learned' must be a list of strings")
+        return cls(learned)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         _save_json(self.state_dict(), path)
@@ -303,6 +323,11 @@ class RelationVocab:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
         return load_vocab_file(path, {"fixed": int, "learned": list}, cls.from_state_dict)
+
+
+def _is_relation(label: str) -> bool:
+    """Whether a label has a name, and no control character, line break or half a character."""
+    return bool(label.strip(": ")) and not any(category(character) in _NO_LABEL for character in label)
 
 
 def _swap_pairs(start: int, end: int) -> Tensor:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import logging
 import os
 import pickle
@@ -16,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from torch_geometric.data import Batch
+from torch_geometric.transforms import Compose
 
 import graphdep
 from graphdep import Sentence, SentenceEncoder, Vocab, sentence_encoder, to_data
@@ -303,6 +305,47 @@ def test_a_model_in_memory(checkpoint, encoder):
         for parameter in task.model.parameters():
             parameter.mul_(1.5)
     assert not torch.allclose(made.encode(TEXTS), expected)  # it is the model, not a copy
+
+
+def test_arcs_of_a_model_in_memory(monkeypatch):
+    from graphdep.nn.models import DependencyTransformer
+
+    def enhanced(trees, level):
+        asked.append(level)
+        deps = [[("0", "root")], [("1", "obj")], [("1", "obj"), ("2", "ref")]]
+        return [dataclasses.replace(tree, deps=deps) for tree in trees]
+
+    asked: list[str] = []
+    monkeypatch.setattr("graphdep.sentence_encoder.enhance", enhanced)
+    model = DependencyTransformer(
+        6, 3, hidden_channels=8, num_layers=1, heads=2, ff_channels=8, relation_attention=False
+    )
+    seen = []
+    edges = Compose([lambda data: seen.append(data.arc_index.size(1)) or data, resolve("transformer")])
+    parts = model, Vocab(["ann"]), graphdep.RelationVocab(), edges, Stub()
+    for arcs in ("basic", "enhanced"):
+        SentenceEncoder.from_model(*parts, arcs=arcs).encode(["ann saw bob"])
+    assert asked == ["enhanced"]
+    assert seen == [3, 4]  # that from ROOT among them
+    with pytest.raises(ValueError, match=r"'arcs' must be one of basic, .*\(got 'more'\)"):
+        SentenceEncoder.from_model(*parts, arcs="more")
+    with pytest.raises(ValueError, match=r"'max_length' is for a pretrained encoder \(got 9\)"):
+        SentenceEncoder.from_model(*parts, max_length=9)
+
+
+def test_length_of_a_pretrained_model_in_memory(tmp_path):
+    pytest.importorskip("transformers")
+    from graphdep.nn.pretrained import load_encoder
+    from graphdep.testing.tiny_encoder import write_tiny_encoder
+
+    model = load_encoder(write_tiny_encoder(tmp_path))
+    parts = model, Vocab(), graphdep.RelationVocab(), resolve("transformer"), Stub()
+    texts = ["ann saw bob", "ann saw eve"]
+    for max_length in (None, 48, 10):
+        vectors = SentenceEncoder.from_model(*parts, max_length=max_length).encode(texts)
+        assert torch.equal(vectors[0], vectors[1]) == (max_length == 10)  # the third word is cut
+    with pytest.raises(ValueError, match=r"'max_length' must be at most 48 \(got 49\)"):
+        SentenceEncoder.from_model(*parts, max_length=49)
 
 
 @pytest.mark.parametrize("edges", ["transformer", "transformer-utterance", "dra", "sia"])

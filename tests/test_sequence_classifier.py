@@ -3,14 +3,14 @@ from __future__ import annotations
 import copy
 import logging
 import pickle
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import GridSearchCV
 from torch_geometric.data import Batch
 
@@ -82,8 +82,8 @@ def test_pairs_by_the_shape_of_the_texts(tmp_path):
         np.testing.assert_array_equal(model.predict_proba(pairs), expected)
     swapped = model.predict_proba([(second, first) for first, second in PAIRS])
     assert swapped.shape == expected.shape
-    assert sorted(path.name for path in (tmp_path / "kept").iterdir())[-1] == "data"
     (checkpoint,) = (tmp_path / "kept").glob("csv_transformer_seed0_*/best.ckpt")
+    assert model.result_["checkpoint"] == str(checkpoint)
     np.testing.assert_array_equal(
         SequenceClassifier.load(checkpoint, parser="chain", device="cpu").predict_proba(PAIRS), expected
     )
@@ -115,7 +115,8 @@ def test_saved_loaded_copied(fitted, tmp_path):
         k: v for k, v in its.items() if k not in changed
     }
     state = load_task(tmp_path / "model.ckpt")[1]
-    assert state.config.train == "texts.jsonl"
+    assert state.config.train.startswith("texts-")
+    assert (state.config.root, fitted.result_["checkpoint"]) == (None, None)
     assert state.labels == ["bad", "good", "odd"]
     with pytest.raises(
         ValueError, match=r"model.ckpt: trained with the parser 'chain'; only 'bundled' is taken"
@@ -155,8 +156,20 @@ def test_settings_are_arguments():
     assert clone(model).get_params() == model.get_params()
     model.set_params(max_epochs=2, batch_size=9, dropout=0.1)
     assert (model.batch_size, model.settings["max_epochs"], model.settings["dropout"]) == (9, 2, 0.1)
-    search = GridSearchCV(new(), {"num_layers": [1, 2]}, cv=2).fit(TEXTS, LABELS)
-    assert search.best_params_["num_layers"] in (1, 2)
+
+
+def test_a_search_over_numbers_of_numpy(tmp_path):
+    ranges = {"lr": np.logspace(-2, -1, 2), "num_layers": np.arange(1, 2), "batch_size": np.array([8])}
+    ranges |= {"model": np.array(["dt"]), "validation_fraction": np.array([0.2], np.float32)}
+    ranges |= {"random_state": np.array([3]), "relation_attention": np.array([True])}
+    search = GridSearchCV(new(folder=tmp_path), ranges, cv=2).fit(TEXTS, LABELS)
+    best = search.best_estimator_
+    best.save(tmp_path / "best.ckpt")
+    loaded = SequenceClassifier.load(tmp_path / "best.ckpt", parser="chain", device="cpu")
+    np.testing.assert_allclose(loaded.predict_proba(TEXTS), best.predict_proba(TEXTS), atol=1e-6)
+    assert (loaded.settings["lr"], loaded.random_state) == (float(best.settings["lr"]), 3)
+    # Two folds and all texts: no fit has written over another one's.
+    assert len([*tmp_path.glob("texts-*.jsonl")]) == 3
 
 
 @pytest.mark.parametrize(
@@ -185,7 +198,17 @@ def test_checkpoints_of_other_tasks(tmp_path):
     settings = {**corpus, **SIZES, "max_epochs": 1, "accelerator": "cpu"}
     result = train(TrainConfig.of("dt", task="sick-e", **settings), tmp_path / "e")
     model = SequenceClassifier.load(result["checkpoint"], parser="chain", device="cpu")
-    assert tuple(model.classes_) == SICK.labels
+    assert tuple(model.classes_) == tuple(sorted(SICK.labels)) != SICK.labels
+    pairs = [("ann sees bob", "bob sees ann"), ("ann sees bob", "ann runs"), ("bob runs", "so what")]
+    answers = ["NEUTRAL", "CONTRADICTION", "ENTAILMENT"]
+    # By hand: the model has the corpus' order of classes.
+    logits = model._predictor.outputs(pairs).double()
+    own = torch.nn.functional.cross_entropy(logits, torch.tensor([SICK.labels.index(x) for x in answers]))
+    assert get_scorer("neg_log_loss")(model, pairs, answers) == pytest.approx(-own.item())
+    assert log_loss(answers, model.predict_proba(pairs)) == pytest.approx(own.item())
+    assert model.predict(pairs).tolist() == [SICK.labels[number] for number in logits.argmax(dim=1)]
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_allclose(again.predict_proba(pairs), model.predict_proba(pairs), atol=1e-6)
     assert model.predict([("ann sees bob", "bob sees ann")])[0] in model.classes_
     with pytest.raises(
         ValueError, match=r"'X\[0\]' must be a pair of texts, as the model was trained on \(got a s"
@@ -252,6 +275,7 @@ def test_what_is_no_text_is_refused(fitted, X, error, message):
         (["a", "b"], [1, True], TypeError, r"'y\[1\]' .* \(got bool True\)"),
         (["a", "b"], ["x", None], TypeError, r"'y\[1\]' .* \(got NoneType None\)"),
         (["a", "b"], ["x", ""], ValueError, r"'y\[1\]' is blank"),
+        (["a", "b"], ["x", "x\0"], ValueError, r"'y\[1\]' has a control character or half"),
         (["a", "b"], [0.5, 0.7], ValueError, "continuous"),
         (["a", "b"], [[0, 1], [1, 0]], TypeError, r"'y\[0\]' must be a text or a number \(got list"),
         (["a", "b"], "ab", TypeError, "'y' must be a list"),
@@ -270,6 +294,8 @@ def test_what_cannot_be_learnt_is_refused(X, y, error, message):
         ({"validation_fraction": 1.5}, "'val_fraction' must be between 0 and 1"),
         ({"model": "bert"}, "model 'bert' needs a pretrained 'encoder'"),
         ({"batch_size": 0}, "'batch_size' must be at least 1"),
+        ({"device": "cpo"}, r"'device' must be a device such as 'cpu' or 'cuda' \(got 'cpo'\)"),
+        ({"device": 1.5}, r"'device' must be a device .* \(got 1.5\)"),
     ],
 )
 def test_wrong_settings(options, message):
@@ -277,11 +303,26 @@ def test_wrong_settings(options, message):
         new(**options).fit(TEXTS, LABELS)
 
 
-def test_scoring_with_an_unseen_label(fitted):
-    with pytest.raises(
-        ValueError, match=re.escape("'y[1]' is none of the classes ['bad', 'good', 'odd'] (got 'Bad')")
-    ):
-        fitted.score(TEXTS[:2], ["good", "Bad"])
+def test_a_label_that_was_not_seen_counts_as_wrong(fitted):
+    right = fitted.predict(TEXTS[:2]).tolist()
+    assert fitted.score(TEXTS[:2], right) == 1
+    assert fitted.score(TEXTS[:2], [right[0], "unseen"]) == 0.5
+    assert fitted.score(TEXTS[:2], [right[0], "unseen"], sample_weight=[3, 1]) == 0.75
+
+
+@pytest.mark.parametrize("device", ["cpu:0", torch.device("cpu")])
+def test_devices_by_other_names(device):
+    model = new(device=device).fit(TEXTS, LABELS)
+    assert model.result_["device"] == "cpu"
+    assert clone(model).get_params()["device"] == device
+    assert len(model.predict(TEXTS[:2])) == 2
+
+
+@pytest.mark.parametrize("kind", [lambda y: np.array(y)[:, None], lambda y: pd.DataFrame({"label": y})])
+def test_a_column_of_labels(fitted, kind):
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        model = new(max_epochs=12, validation_fraction=0.2).fit(TEXTS, kind(LABELS))
+    np.testing.assert_array_equal(model.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
 
 
 def test_before_fit():
@@ -294,10 +335,23 @@ def test_before_fit():
 def test_a_saved_model_is_evaluated_on_a_file(fitted, tmp_path):
     fitted.save(tmp_path / "model.ckpt")
     path = tmp_path / "texts.csv"
-    path.write_text("first,label\n" + "".join(f"{text},{label}\n" for text, label in zip(TEXTS, LABELS)))
+    path.write_text("body,sort\n" + "".join(f"{text},{label}\n" for text, label in zip(TEXTS, LABELS)))
     settings = {"train": str(path), "test": str(path), "root": str(tmp_path / "root")}
-    result = evaluate(tmp_path / "model.ckpt", settings=settings)
+    columns = {"text_columns": "body", "label_column": "sort"}
+    result = evaluate(tmp_path / "model.ckpt", settings=settings | columns)
     assert result["metrics"]["test_accuracy"] == fitted.score(TEXTS, LABELS)
+    with pytest.raises(FileNotFoundError, match=r"no file texts-\w+.jsonl, which is 'train'"):
+        evaluate(tmp_path / "model.ckpt", "val", settings={"root": str(tmp_path / "root")})
+
+
+def test_a_kept_model_is_evaluated_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = new(folder="kept").fit(TEXTS, LABELS)
+    model.save("model.ckpt")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    for checkpoint in ("../model.ckpt", model.result_["checkpoint"]):
+        assert evaluate(checkpoint, "val")["metrics"] == model.result_["metrics"]
 
 
 def test_progress_goes_to_stderr(capsys):

@@ -165,6 +165,21 @@ def test_learned_labels_are_those_seen_often_enough():
         RelationVocab.learn(labels, min_count=0)
 
 
+BAD_LABELS = ["", ":", " ", "obl:a\tb", "obl:a\n", "obl:\x00", "obl:\x85", "obl:\u2028", "obl:\ud83d"]
+
+
+@pytest.mark.parametrize("label", BAD_LABELS)
+def test_labels_that_no_vocabulary_may_have_are_not_learned(tmp_path, label):
+    relations = RelationVocab.learn([label, "obl:by", label, "obl:by", "obl:به\u200cجز"], min_count=1)
+    assert relations.learned == ["obl:by", "obl:به\u200cجز"]
+    relations.save(tmp_path / "relations.json")
+    assert RelationVocab.load(tmp_path / "relations.json") == relations
+    assert relations[label] == relations["obl" if label.startswith("obl") else "dep"]
+    assert relations.fallbacks == {label: 1}
+    with pytest.raises(ValueError, match=r"'learned' has a label without a name or with a character that"):
+        RelationVocab(["obl:by", label])
+
+
 @given(
     st.lists(st.sampled_from(["conj:and", "obl:in", "obl:at", "nsubj", "ref"])),
     st.integers(1, 6),
@@ -254,6 +269,13 @@ def test_a_missing_file(tmp_path):
 def test_a_state_that_is_none(state, message):
     with pytest.raises(ValueError, match=message):
         Vocab.from_state_dict(state)
+
+
+@pytest.mark.parametrize("learned", ["abc", ["a", 1], [None], {"a": 1}, None])
+def test_a_state_of_relations_that_is_none(learned):
+    state = {**RelationVocab().state_dict(), "learned": learned}
+    with pytest.raises(ValueError, match="'learned' must be a list of strings"):
+        RelationVocab.from_state_dict(state)
 
 
 def test_words_of_a_text_are_never_special():

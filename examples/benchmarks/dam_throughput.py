@@ -35,7 +35,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from attention import device_name, table
-from dra_throughput import peak
+from dra_throughput import held, peak
 from pretrained import default_encoder, read_lengths
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
@@ -218,16 +218,6 @@ def memory(args: argparse.Namespace) -> dict[str, float]:
     total = peak(args.device) - before
     fixed = 4 * sum(p.numel() * p.element_size() for p in trainer.model.parameters())
     return {"peak": total / 2**20, "activations": (total - fixed) / 2**20}
-
-
-def held(device: str) -> int:
-    """Memory in use now; the peak so far may be that of the encoder whose tokens made the batches."""
-    if device != "cpu":
-        return torch.cuda.memory_allocated()
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return peak(device)
-    return int(status.read_text().partition("VmRSS:")[2].split()[0]) * 1024
 
 
 def memory_in_a_process(name: str, argv: list[str]) -> dict[str, float]:

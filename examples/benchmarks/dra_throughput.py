@@ -209,6 +209,16 @@ def peak(device: str) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+def held(device: str) -> int:
+    """Memory in use now; the peak so far may be that of something that is gone."""
+    if device != "cpu":
+        return torch.cuda.memory_allocated()
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return peak(device)
+    return int(status.read_text().partition("VmRSS:")[2].split()[0]) * 1024
+
+
 def memory_in_a_process(name: str, argv: list[str]) -> dict[str, float]:
     command = [sys.executable, __file__, *argv, "--memory-of", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -32,7 +32,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from attention import device_name, table
-from dra_throughput import peak
+from dra_throughput import held, peak
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch_geometric.data import Batch, Data
@@ -194,7 +194,7 @@ def speed(args: argparse.Namespace, batches: list[Batch]) -> dict[str, list[floa
 def memory(args: argparse.Namespace) -> float:
     """Peak of one implementation in MB, above what there is before."""
     batches = make_batches(args, load_encoder(args.encoder))
-    before = peak(args.device)
+    before = held(args.device)  # the encoder that made the batches is gone
     trainer = Trainer(args.memory_of, args)
     for batch in batches:
         trainer.step(batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -20,8 +21,8 @@ ROOT_DEPREL = RelationVocab()["root"]  # of the fixed block, thus the same in ev
 class EncodedUtterance:
     r"""The words of one utterance, each of one or more pieces, and their basic tree.
 
-    With an enhanced graph there are its arcs, too, and its empty nodes (and copies of words) as further nodes
-    behind the words. The arrays are not copied and not checked.
+    With an enhanced graph there are its arcs, too, and its empty nodes as further nodes behind the words. The
+    arrays are not copied and not checked.
 
     Args:
         input_ids: Ids of the pieces, node by node.
@@ -50,7 +51,13 @@ class EncodedUtterance:
 
     @classmethod
     def of(
-        cls, sentence: Sentence | None, tokens: Tokens, relations: RelationVocab, arcs: str = "basic"
+        cls,
+        sentence: Sentence | None,
+        tokens: Tokens,
+        relations: RelationVocab,
+        arcs: str = "basic",
+        *,
+        copies: str = "word",
     ) -> EncodedUtterance:
         """A parsed sentence; :obj:`None` is an utterance without words.
 
@@ -61,16 +68,23 @@ class EncodedUtterance:
             arcs: ``"basic"`` takes the arcs of the tree, ``"enhanced"`` those of :attr:`Sentence.deps`, with
                 all governors of a word and its cycles, and the empty nodes, where the sentence has them;
                 arcs from the artificial root are left out. (default: ``"basic"``)
+            copies: What becomes of copies of words, the empty nodes with ``CopyOf=N`` in column MISC: with
+                ``"word"`` the arcs of a copy are those of word N, so that a copy adds no text; arcs between a
+                word and its own copy are left out, and of several arcs that become one, one is kept. With
+                ``"node"`` they are nodes as the other empty ones. (default: ``"word"``)
 
         Raises:
-            ValueError: If :obj:`arcs` is unknown.
+            ValueError: If :obj:`arcs` or :obj:`copies` is unknown.
         """
         if arcs not in ("basic", "enhanced"):
             raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
+        if copies not in ("word", "node"):
+            raise ValueError(f"'copies' must be 'word' or 'node' (got {copies!r})")
         if sentence is None or len(sentence) == 0:
             return cls(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
         enhanced = arcs == "enhanced" and sentence.deps is not None
-        empty = sentence.empty if enhanced else []
+        copied = _copied(sentence) if enhanced and copies == "word" else {}
+        empty = [row for row in sentence.empty if row[0] not in copied] if enhanced else []
         pieces = tokens.encode([*sentence.form, *(row[1] for row in empty)])
         number = np.arange(len(pieces))
         head = number.copy()
@@ -81,7 +95,7 @@ class EncodedUtterance:
             counts=np.array([len(ids) for ids in pieces], dtype=np.int64),
             head=np.where(head < 0, number, head),
             deprel=np.array(labels, dtype=np.int64),
-            arcs=_enhanced_arcs(sentence, relations) if enhanced else None,
+            arcs=_enhanced_arcs(sentence, relations, empty, copied) if enhanced else None,
             anchor=np.array([_anchor(row) for row in empty], dtype=np.int64) if empty else None,
         )
 
@@ -165,18 +179,33 @@ def _anchor(row: Row) -> int:
     return max(int(row[0].partition(".")[0]) - 1, 0)
 
 
-def _enhanced_arcs(sentence: Sentence, relations: RelationVocab) -> np.ndarray:
+def _copied(sentence: Sentence) -> dict[str, int]:
+    """The word, from 0, that each copy among the empty nodes stands for."""
+    copied = {}
+    for row in sentence.empty:
+        of = [part.removeprefix("CopyOf=") for part in row[9].split("|") if part.startswith("CopyOf=")]
+        if of and of[0].isdecimal() and 1 <= int(of[0]) <= len(sentence):
+            copied[row[0]] = int(of[0]) - 1
+    return copied
+
+
+def _enhanced_arcs(
+    sentence: Sentence, relations: RelationVocab, empty: Sequence[Row], copied: Mapping[str, int]
+) -> np.ndarray:
     """The arcs of words and empty nodes, in the order of :func:`graphdep.to_data`."""
-    names = [*map(str, range(1, len(sentence) + 1)), *(row[0] for row in sentence.empty)]
-    number = {name: node for node, name in enumerate(names)}
-    deps = [*(sentence.deps or []), *(parse_deps(row[8]) for row in sentence.empty)]
+    words = [*map(str, range(1, len(sentence) + 1))]
+    number = {name: node for node, name in enumerate([*words, *(row[0] for row in empty)])}
+    number |= copied
+    deps = dict(zip(words, sentence.deps or [])) | {row[0]: parse_deps(row[8]) for row in sentence.empty}
     arcs = [
-        (number[head], node, relations[label])
-        for node, pairs in enumerate(deps)
+        (number[head], number[name], label)
+        for name, pairs in deps.items()
         for head, label in pairs
-        if head in number
+        if head in number and (head == name or number[head] != number[name])
     ]
-    return np.array(arcs, dtype=np.int64).reshape(-1, 3).T
+    arcs = [*dict.fromkeys(arcs)] if copied else arcs
+    ids = [(head, node, relations[label]) for head, node, label in arcs]
+    return np.array(ids, dtype=np.int64).reshape(-1, 3).T
 
 
 def _arcs_within(arcs: np.ndarray, kept: np.ndarray) -> np.ndarray:

@@ -41,6 +41,8 @@ def describe(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if type(error).__name__ in ("ValueError", "TrainingError", "ConlluError", "ParserUnavailableError"):
         return text
+    if type(error) is ImportError and "install" in text:  # an extra that is not there; the text names it
+        return text
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else text
     return f"{type(error).__name__}: {text[:500]} (GRAPHDEP_DEBUG=1 shows where)"

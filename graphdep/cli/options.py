@@ -63,10 +63,10 @@ TestFile = Annotated[
     ),
 ]
 TextColumns = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="NAME[,NAME]",
-        help="The column with the texts, or the two columns of pairs.",
+        help="The column with the texts, or the two columns of pairs; may be given twice.",
         rich_help_panel=_OWN,
     ),
 ]
@@ -107,7 +107,8 @@ Edges = Annotated[
     ),
 ]
 MaxEpochs = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Epochs at most. [default: 30]", rich_help_panel=_RUN)
+    int | None,
+    typer.Option(min=1, metavar="N", help="Epochs at most. [default: the model's]", rich_help_panel=_RUN),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Random seed. [default: 0]", rich_help_panel=_RUN)]
 Settings = Annotated[

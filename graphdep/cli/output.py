@@ -27,7 +27,11 @@ def print_scores(result: dict[str, Any]) -> None:
 
     beside = {"score": result["metrics"], "no skill": result["floor"], "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
-    table = Table("metric", *shown, title=f"{result['model']} on {result['task']}, seed {result['seed']}")
+    table = Table(
+        "metric",
+        *shown,
+        title=f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}",
+    )
     for name in result["metrics"]:
         cells = [scores.get(name) for scores in shown.values()]
         table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
@@ -37,5 +41,6 @@ def print_scores(result: dict[str, Any]) -> None:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
-        console.print(f"{result['epochs']} epochs, the best was {result['best_epoch']}; {seconds}")
+        epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
+        console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}")
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)

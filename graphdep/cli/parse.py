@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+
+from graphdep.cli.embed import check_output
 
 
 def parse(
@@ -49,6 +52,8 @@ def parse(
     from graphdep.io import format_conllu, write_conllu
     from graphdep.parsing import enhance, resolve_parser
 
+    if output is not None:
+        _check_output(output, text, parser)
     texts = read_texts(text)
     if enhanced is not None:
         enhance([], level=enhanced)  # an unknown level is an error before the parser works
@@ -68,6 +73,13 @@ def parse(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _check_output(output: Path, text: str, parser: str) -> None:
+    for name, read in (("TEXT_OR_FILE", text), ("--parser", parser.partition(":")[2])):
+        if output.exists() and os.path.exists(read) and os.path.samefile(output, read):
+            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+    check_output(output, Path(text), None)
 
 
 def read_texts(text: str) -> list[str]:

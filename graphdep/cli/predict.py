@@ -50,8 +50,8 @@ def predict(
     """Predict the labels or numbers of texts or pairs of texts, with a trained model.
 
     Every row of the input becomes a row of the output: the same columns, with "prediction" and, for classes,
-    the probability of each one, "probability_NAME" (in JSON one object, "probabilities"), in place of such
-    columns that it may have. If a row is wrong, nothing is written.
+    the probability of each one, "probability_NAME" (in JSON one object, "probabilities"). Columns of the
+    input with these names are replaced; stderr says which. If a row is wrong, nothing is written.
 
     Examples:
         graphdep predict --checkpoint runs/.../best.ckpt --input new.csv --output predicted.csv
@@ -77,23 +77,29 @@ def predict(
     rows = read_text_rows(source, columns)
     examples = [tuple(row.text(column) for column in columns) for row in rows]
     predicted = _predicted(predictor, examples)
-    written = _json_lines if source.suffix.lower() == ".jsonl" else _table
-    _write(output, written([row.values for row in rows], predicted, source))
+    lines = source.suffix.lower() == ".jsonl"
+    new = predicted if lines else [_flat(own) for own in predicted]
+    old = [row.values for row in rows]
+    replaced = [name for name in new[0] if any(name in row for row in old)]
+    _write(output, _json_lines(old, new) if lines else _table(old, new, source))
     summary = {
         "checkpoint": str(checkpoint),
         "rows": len(rows),
         "parser_failures": predictor.parser_failures,
         "cut_words": predictor.cut_words,
+        "cut_rows": predictor.cut_examples,
+        "replaced": replaced,
         "output": str(output),
     }
     if json:
         print_json(summary)
+    console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+    if replaced:
+        console.print(f"the input had columns of these names, which are replaced: {', '.join(replaced)}")
     where = "" if output is None else f" -> {output}"
-    Console(stderr=True).print(
+    console.print(
         f"{len(rows)} rows, {predictor.parser_failures} texts with a chain tree, {predictor.cut_words} words "
-        f"cut{where}",
-        highlight=False,
-        soft_wrap=True,
+        f"cut in {predictor.cut_examples} rows{where}"
     )
 
 
@@ -140,23 +146,23 @@ def _write(output: Path | None, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="")
 
 
-def _json_lines(rows: list[dict[str, Any]], predicted: list[dict[str, Any]], source: Path) -> str:
-    new = (_PREDICTION, _PROBABILITIES)
-    kept = [{key: value for key, value in row.items() if key not in new} for row in rows]
+def _flat(predicted: dict[str, Any]) -> dict[str, str]:
+    """Each probability in a column of its own, with six digits."""
+    probabilities = predicted.get(_PROBABILITIES, {})
+    named = {f"{_PROBABILITY}{name}": f"{value:.6g}" for name, value in probabilities.items()}
+    return {_PREDICTION: str(predicted[_PREDICTION]), **named}
+
+
+def _json_lines(rows: list[dict[str, Any]], predicted: list[dict[str, Any]]) -> str:
+    kept = [{key: value for key, value in row.items() if key not in predicted[0]} for row in rows]
     lines = [jsonlib.dumps(row | own, ensure_ascii=False) for row, own in zip(kept, predicted)]
     return "".join(line + "\n" for line in lines)
 
 
 def _table(rows: list[dict[str, Any]], predicted: list[dict[str, Any]], source: Path) -> str:
-    """Each probability has a column of its own, with six digits."""
-    flat = []
-    for own in predicted:
-        probabilities = own.get(_PROBABILITIES, {})
-        named = {f"{_PROBABILITY}{name}": f"{value:.6g}" for name, value in probabilities.items()}
-        flat.append({_PREDICTION: str(own[_PREDICTION]), **named})
-    columns = [name for name in rows[0] if name not in flat[0]]
-    cells = [[*columns, *flat[0]]]
-    cells += [[*(row[name] for name in columns), *own.values()] for row, own in zip(rows, flat)]
+    columns = [name for name in rows[0] if name not in predicted[0]]
+    cells = [[*columns, *predicted[0]]]
+    cells += [[*(row[name] for name in columns), *own.values()] for row, own in zip(rows, predicted)]
     if source.suffix.lower() == ".csv":
         file = io.StringIO()
         csv.writer(file, lineterminator="\n").writerows(cells)

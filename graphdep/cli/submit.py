@@ -42,7 +42,8 @@ def submit(
     submission.zip of them all. The leaderboard takes all eleven only; those that are missing are named. A
     model of MNLI answers three files.
 
-    The test files are read below `raw/` of the root (datasets/glue), in the layout of GLUE's download.
+    The test files are read below `raw/` of the root (datasets/glue), in the layout of GLUE's download. The
+    leaderboard knows an answer by its index, so each row of a test file must have its own number, from 0.
 
     Examples:
         graphdep submit --checkpoint cola=runs/.../best.ckpt --checkpoint mnli=runs/.../best.ckpt

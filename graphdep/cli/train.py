@@ -21,7 +21,8 @@ def train(
         str | None,
         typer.Option(
             help="Of sentences: transformer, dt-lr, dt-rg, dt; controls dt-random, dt-chain, dt-reversed; "
-            "baselines word-average, lstm, bilstm, tree-lstm, bitree-lstm, tree-transformer. Of dialogues: "
+            "baselines word-average, lstm, bilstm, tree-lstm, bitree-lstm, tree-transformer; on a pretrained "
+            "encoder (--set encoder=...) bert, bert-dt, bert-g2g, bert-dam, bert-dam-basic. Of dialogues: "
             "transformer, transformer-dra, dialogbert, dialogbert-dra, and others. Of response selection: "
             "bert, bert-vanilla, bert-intra, bert-inter, bert-sia. A wrong name lists all. "
             "[default: the paper's own: dt, transformer-dra, bert-sia]"
@@ -67,7 +68,12 @@ def train(
     given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
     given |= {"max_epochs": max_epochs, "limit_train": limit_train}
     given |= {"train": train_file, "val": val_file, "test": test_file}
-    given |= {"text_columns": text_columns, "label_column": label_column}
+    given |= {"text_columns": ",".join(text_columns) if text_columns else None, "label_column": label_column}
+    own = [
+        name for name in ("train", "val", "test", "text_columns", "label_column") if given[name] is not None
+    ]
+    if own and not task.startswith("csv"):
+        raise ValueError(f"--{own[0].replace('_', '-')} is for --task csv or csv-regression (got {task!r})")
     config = o.config_of(model, o.gather(given, settings))
 
     from graphdep.training import load_splits, run_folder

@@ -1,5 +1,6 @@
 """Corpora as PyG datasets: local raw files in, parsed examples out."""
 
+from graphdep.datasets.co_la import CoLA
 from graphdep.datasets.csv_texts import CSVTexts
 from graphdep.datasets.daily_dialog import DailyDialog
 from graphdep.datasets.daily_dialog_selection import DailyDialogSelection
@@ -21,6 +22,7 @@ from graphdep.datasets.ud_treebank import UDTreebank
 
 __all__ = [
     "CSVTexts",
+    "CoLA",
     "DailyDialog",
     "DailyDialogSelection",
     "Douban",

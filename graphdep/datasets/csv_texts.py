@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from graphdep.alignment import Tokens
 from graphdep.datasets.draw import Draw
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.datasets.text_rows import Label, TextRow, check_suffix, read_text_rows
 from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
 
 GOALS = ("classification", "regression")
 
@@ -43,8 +45,18 @@ class CSVTexts(TextDataset):
         labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
         val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
-        **options: ``vocab``, ``tokens``, ``max_length``, ``arcs``, ``relations``, ``min_freq``, ``lower``,
-            ``limit``, ``root_node`` and all others as in :class:`TextDataset`, but not ``raw_from``.
+        raw_from: Nothing: the files are read where they are. (default: :obj:`None`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use the first rows of the split only; acts before parsing. (default: :obj:`None`)
+        root_node: Put a ROOT node before the words of each text. (default: :obj:`True`)
+        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the class in :attr:`labels`; of a regression :math:`(1)`
@@ -74,20 +86,54 @@ class CSVTexts(TextDataset):
         labels: Sequence[Label] | None = None,
         val_fraction: float = 0.1,
         seed: int = 0,
-        **options: Any,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
         self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
         self.label_column, self.goal = label_column, goal
         self.val_fraction, self.seed = val_fraction, seed
         given = {"train": train, "val": val, "test": test}
         self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
-        self._check_options(options)
+        self._check_options()
+        if raw_from is not None:
+            raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
         self._learns_labels = labels is None and goal == "classification"
         self.labels = tuple(labels or ())
         self.splits = ("train", "val", "test") if test is not None else ("train", "val")
         self.train_is_for = "words and classes are learned from it unless they are given"
         self.corpus = self.files["train"].name
-        super().__init__(root, split, parser, **options)
+        super().__init__(
+            root,
+            split,
+            parser,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
 
     @property
     def num_classes(self) -> int:
@@ -156,7 +202,7 @@ class CSVTexts(TextDataset):
         message = f"{self.label_column!r} is none of the classes of the training file, {_some(self.labels)}"
         raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
 
-    def _check_options(self, options: dict[str, Any]) -> None:
+    def _check_options(self) -> None:
         if len(set(self.text_columns)) != len(self.text_columns) or len(self.text_columns) not in (1, 2):
             raise ValueError(f"'text_columns' must name one or two columns (got {list(self.text_columns)})")
         if self.label_column in self.text_columns:
@@ -165,8 +211,6 @@ class CSVTexts(TextDataset):
             raise ValueError(f"'goal' must be one of {', '.join(GOALS)} (got {self.goal!r})")
         if not 0 < self.val_fraction < 1:
             raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.val_fraction})")
-        if options.pop("raw_from", None) is not None:
-            raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
         for name, path in self.files.items():
             check_suffix(name, path)
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from graphdep.alignment import Tokens
 from graphdep.datasets.draw import Draw
-from graphdep.datasets.glue_files import CORPORA, GLUERow, part_files, part_pattern, read_part
+from graphdep.datasets.glue_files import CORPORA, GLUERow, part_files, part_name, part_pattern, read_part
 from graphdep.datasets.parsed_dataset import Example
+from graphdep.datasets.spread import spread_rows
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
+from graphdep.vocab import RelationVocab, Vocab
 
 VAL_FROM = ("train", "dev")
 # The share of the training file that is held out, and the seed that it is drawn with.
@@ -48,24 +51,38 @@ class GLUE(TextDataset):
 
     The files are those of GLUE's download, below ``raw/CoLA``, ``raw/STS-B`` and so on. Instead of the
     official ones, CoLA may have those of its own public download (``in_domain_train.tsv``; dev is
-    ``in_domain_dev.tsv`` and ``out_of_domain_dev.tsv``), MRPC the published ones with ``mrpc_dev_ids.tsv``,
-    and all a sample of 10,000 as JSON (``sample10k-train.json``, ``sample10k-dev.json``); where there are
-    official files, those are read. There is no quoting: a quotation mark is part of the text.
+    ``in_domain_dev.tsv`` and ``out_of_domain_dev.tsv``; also in a folder ``raw``), MRPC the published ones
+    with ``mrpc_dev_ids.tsv``, and all a sample of 10,000 as JSON (``sample10k-train.json``,
+    ``sample10k-dev.json``); where there are official files, those are read. There is no quoting: a quotation
+    mark is part of the text.
 
     An empty question, of which QQP has a few, is one unknown word (:obj:`NO_WORD`); in other corpora an
-    empty text is an error. Lines of QQP that are no rows are left out, and named in a warning.
+    empty text is an error. Lines of QQP's files with labels that are no rows are left out, and named in a
+    warning. In test files without labels each row must have its own number, from 0, as index.
 
     Args:
-        root: Folder of GLUE. (default: ``"datasets/glue"``)
-        split: See above. (default: ``"train"``)
+        root: Folder of GLUE, such as ``"datasets/glue"``.
         name: ``"cola"``, ``"sst2"``, ``"mrpc"``, ``"stsb"``, ``"qqp"``, ``"mnli"``, ``"qnli"``, ``"rte"`` or
-            ``"ax"``. (default: ``"cola"``)
+            ``"ax"``.
+        split: See above. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. SST-2 is tokenised: its words
             are kept. (default: ``"bundled"``)
         val_from: ``"train"`` or ``"dev"``, see above. (default: ``"train"``)
-        raw_from: Local folder that has the raw files, of this corpus or of GLUE. (default: :obj:`None`)
-        **options: ``vocab``, ``tokens``, ``max_length``, ``arcs``, ``relations``, ``min_freq``, ``lower``,
-            ``limit``, ``root_node`` and all others as in :class:`TextDataset`.
+        raw_from: Local folder that has the raw files, of this corpus or of GLUE, or of the unpacked public
+            download of CoLA. (default: :obj:`None`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use so many rows of the split only, spread over all of it
+            (:func:`~graphdep.datasets.spread.spread_rows`): CoLA's files are sorted by source. Acts before
+            parsing. (default: :obj:`None`)
+        root_node: Put a ROOT node before the words of each text. (default: :obj:`True`)
+        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`; of STS-B :math:`(1)` float, the
@@ -79,14 +96,27 @@ class GLUE(TextDataset):
 
     def __init__(
         self,
-        root: str | os.PathLike[str] = "datasets/glue",
+        root: str | os.PathLike[str],
+        name: str,
         split: str = "train",
-        name: str = "cola",
         parser: str | Parser = "bundled",
         *,
         val_from: str = "train",
         raw_from: str | os.PathLike[str] | None = None,
-        **options: Any,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
         if name not in CORPORA:
             raise ValueError(f"'name' must be one of {', '.join(CORPORA)} (got {name!r})")
@@ -95,12 +125,34 @@ class GLUE(TextDataset):
         self.name, self.val_from, self.glue_corpus = name, val_from, CORPORA[name]
         if name == "ax":
             self.splits = ("test",)
-            _check_ids(options)
+            _check_ids(vocab is not None or tokens is not None, arcs == "basic" or relations is not None)
         elif name == "mnli":
             self.splits = ("train", "val", "test", "test-mismatched")
         self.corpus = f"GLUE {self.glue_corpus.folder}"
         self.published = self.glue_corpus.published
-        super().__init__(root, split, parser, raw_from=self._source(raw_from), **options)
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=self._source(raw_from),
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
+
+    def __repr__(self) -> str:
+        return f"GLUE({self.name!r}, {len(self)})"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -120,11 +172,15 @@ class GLUE(TextDataset):
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         return part_files(folder, self.name, self._part(split))
 
+    def raw_file_name(self, split: str) -> str:
+        return part_name(self.name, self._part(split))
+
     def raw_file_pattern(self, split: str) -> str:
         return part_pattern(self.name, self._part(split))
 
     def options(self) -> dict[str, Any]:
-        return {"name": self.name, "val_from": self.val_from, **super().options()}
+        # The kind of limit also tells the examples from those made when it took the first rows.
+        return {"name": self.name, "val_from": self.val_from, "limit": "spread", **super().options()}
 
     def read(self, folder: Path, split: str) -> list[GLUERow]:
         rows = read_part(self.raw_files(folder, split), self.name, self._part(split))
@@ -134,7 +190,8 @@ class GLUE(TextDataset):
         return rows
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        rows = self.read(Path(self.raw_dir), split)[:limit]
+        rows = self.read(Path(self.raw_dir), split)
+        rows = rows if limit is None else spread_rows(rows, limit)
         trees = iter(self._trees([text for row in rows for text in row.texts]))
         segment = list(range(len(self.glue_corpus.texts)))
         return [
@@ -169,11 +226,21 @@ class GLUE(TextDataset):
             return None
         folder = Path(raw_from).expanduser()
         own = folder / self.glue_corpus.folder
-        return own if own.is_dir() else folder
+        folder = own if own.is_dir() else folder
+        return folder / "raw" if self._in_raw(folder) else folder
+
+    def _in_raw(self, folder: Path) -> bool:
+        """Whether it is CoLA's own download, which has its files in a folder ``raw``."""
+        raw = folder / "raw"
+        return self.name == "cola" and _has_part(raw, self.name) and not _has_part(folder, self.name)
 
 
-def _check_ids(options: dict[str, Any]) -> None:
-    if options.get("vocab") is None and options.get("tokens") is None:
+def _has_part(folder: Path, name: str) -> bool:
+    return any(part_files(folder, name, part) for part in ("train", "dev", "test"))
+
+
+def _check_ids(words: bool, labels: bool) -> None:
+    if not words:
         raise ValueError("'vocab' or 'tokens' must be given: 'ax' has no training split to take words from")
-    if options.get("arcs", "basic") != "basic" and options.get("relations") is None:
+    if not labels:
         raise ValueError("'relations' must be given: 'ax' has no training split to learn them from")

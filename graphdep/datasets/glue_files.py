@@ -46,7 +46,9 @@ class GLUECorpus:
         published: Where it is published.
         tokenised: Whether white space separates the words. (default: :obj:`False`)
         may_be_empty: Whether the official files have empty texts, which are data. (default: :obj:`False`)
-        may_be_broken: Whether the official files have rows that are no rows. (default: :obj:`False`)
+        may_be_broken: Whether the official files with labels have rows that are no rows.
+            (default: :obj:`False`)
+        index: Column of the test file that has the number of the row. (default: ``"index"``)
     """
 
     folder: str
@@ -57,6 +59,7 @@ class GLUECorpus:
     tokenised: bool = False
     may_be_empty: bool = False
     may_be_broken: bool = False
+    index: str = "index"
 
 
 _PAIR, _BINARY, _RTE = ("sentence1", "sentence2"), ("0", "1"), ("entailment", "not_entailment")
@@ -74,6 +77,7 @@ CORPORA = {
         *("QQP", ("question1", "question2"), "is_duplicate", _BINARY, f"{_DATA}/QQP-clean.zip"),
         may_be_empty=True,
         may_be_broken=True,
+        index="id",
     ),
     "mnli": GLUECorpus("MNLI", _PAIR, "gold_label", _NLI, f"{_DATA}/MNLI.zip"),
     "qnli": GLUECorpus("QNLI", ("question", "sentence"), "label", _RTE, f"{_DATA}/QNLIv2.zip"),
@@ -101,15 +105,23 @@ def part_files(folder: Path, name: str, part: str) -> list[Path]:
     return []
 
 
+def part_name(name: str, part: str) -> str:
+    """What the official file is called."""
+    return _choices(name, part)[0][0]
+
+
 def part_pattern(name: str, part: str) -> str:
-    """What those files are called, for messages."""
-    return " or ".join(" and ".join(names) for names in _choices(name, part))
+    """What the files of all layouts are called, for people: ``dev.tsv (or a.tsv with b.tsv, or c.json)``."""
+    choices = [names for names in _choices(name, part) if not set(names) & set(DEV_IDS[1:])]
+    official, *others = (" with ".join(names) for names in choices)
+    return f"{official} (or {', or '.join(others)})" if others else official
 
 
 def read_part(paths: Sequence[Path], name: str, part: str) -> list[GLUERow]:
     """The rows of a part, from what :func:`part_files` found.
 
-    Control characters, of which CoLA has some, are white space.
+    Control characters, of which CoLA has some, are white space. A row of a test file stands where its index
+    says, counted from 0, and none is left out: an answer to it is known by its place.
 
     Raises:
         ValueError: If a row is damaged, with file, line (of JSON the entry) and value.
@@ -153,10 +165,13 @@ def _read_table(
     path: Path, corpus: GLUECorpus, part: str, header: tuple[str, ...] | None
 ) -> Iterator[GLUERow]:
     """The rows of a table, whose first line is the header unless that is given."""
-    label_column = None if part.startswith("test") else corpus.label
-    columns = corpus.texts if label_column is None else (*corpus.texts, label_column)
-    max_broken = MAX_BROKEN if corpus.may_be_broken else 0
-    for line, row in _columns(path, columns, header, max_broken):
+    test = part.startswith("test")
+    label_column = None if test else corpus.label
+    columns = [*corpus.texts, *([corpus.index] if test else []), *([label_column] if label_column else [])]
+    max_broken = MAX_BROKEN if corpus.may_be_broken and not test else 0
+    for number, (line, row) in enumerate(_columns(path, columns, header, max_broken)):
+        if test and row[len(corpus.texts)] != str(number):
+            raise row_error(path, line, f"{corpus.index} must be {number}", row[len(corpus.texts)])
         texts = tuple(text.strip() for text in row[: len(corpus.texts)])
         for column, text in zip(corpus.texts, texts):
             if not text and not corpus.may_be_empty:

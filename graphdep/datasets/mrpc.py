@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
+from graphdep.alignment import Tokens
 from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -93,13 +96,45 @@ class MRPC(TextDataset):
         *,
         layout: str | None = None,
         raw_from: str | os.PathLike[str] | None = None,
-        **options: Any,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
         # GLUE's script leaves the published files beside its own, so a folder with both is GLUE's.
         self.layout = choose_layout(
             layout, tuple(FILES), raw_from, root, to_copy=_layouts_in, copied=_layouts_in
         )
-        super().__init__(root, split, parser, raw_from=raw_from, **options)
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
         if self._tenth():
             logger.warning(
                 "MRPC: %s has no %s, so 'val' is every tenth pair of the training file, not GLUE's dev split",

@@ -23,13 +23,14 @@ from graphdep.data import NodeType
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw_files import RawFiles
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
+from graphdep.parsing.pybart_converter import LEVELS
 from graphdep.piece_vocab import vocab_from_state
 from graphdep.sentence import Sentence, parse_deps
 from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
 
-ARCS = ("basic", "enhanced", "enhanced++")
+ARCS = ("basic", *LEVELS)
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ class ParsedDataset(RawFiles, InMemoryDataset):
             are enhanced, with labels learned from the training split, :meth:`RelationVocab.learn`)
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
         lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use the first examples of the split only; acts before parsing. A vocabulary that is built is
-            then that of the limited training split, or for another split that of the whole training split.
-            (default: :obj:`None`)
+        limit: Use so many examples of the split only, the first ones unless a subclass says otherwise; acts
+            before parsing. A vocabulary that is built is then that of the limited training split, or for
+            another split that of the whole training split. (default: :obj:`None`)
         to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
         transform, pre_transform, pre_filter, log, force_reload: As in PyG. The transforms that are applied
             before saving must be objects, not functions.
@@ -132,7 +133,7 @@ class ParsedDataset(RawFiles, InMemoryDataset):
 
     @abstractmethod
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        """Reads and parses the first ``limit`` examples of a split."""
+        """Reads and parses the examples of a split, or ``limit`` of them."""
 
     def make_vocab(self, examples: list[Example]) -> Vocab:
         """The vocabulary of the examples of the training split."""

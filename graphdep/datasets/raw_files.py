@@ -37,6 +37,10 @@ class RawFiles:
     def raw_file_pattern(self, split: str) -> str:
         """What those files are called, for messages."""
 
+    def raw_file_name(self, split: str) -> str:
+        """What is missing where there are none, for messages."""
+        return self.raw_file_pattern(split)
+
     @abstractmethod
     def read(self, folder: Path, split: str) -> Iterable[Any]:
         """What the raw files of a split in ``folder`` have, checked but not parsed."""
@@ -116,11 +120,11 @@ class RawFiles:
 
     def _missing(self, split: str) -> str:
         source = "" if self.raw_from is None else f" nor in raw_from={str(self.raw_from)!r}"
-        names = ", ".join(self.raw_file_pattern(name) for name in self.splits)
+        names = ", ".join(dict.fromkeys(self.raw_file_pattern(name) for name in self.splits))
         missing = "" if Path(self.raw_dir).is_dir() else " (no such folder)"
         why = "" if split == self.split else f" ({self.train_is_for})"
         return (
-            f"{self.raw_file_pattern(split)}{why} is not in {self.raw_dir}{missing}{source}. "
+            f"{self.raw_file_name(split)}{why} is not in {self.raw_dir}{missing}{source}. "
             f"{self.corpus} consists of {names}; it is published at {self.published}. "
             "Unpack it anywhere and pass that folder as raw_from=DIR (on the command line: --raw-from DIR)"
         )

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from graphdep.alignment import Tokens
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
 
 HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 LABELS = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
@@ -78,12 +81,46 @@ class SICK(TextDataset):
         split: str = "train",
         task: str = "relatedness",
         parser: str | Parser = "bundled",
-        **options: Any,
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
         if task not in self.tasks:
             raise ValueError(f"'task' must be one of {', '.join(self.tasks)} (got {task!r})")
         self.task = task
-        super().__init__(root, split, parser, **options)
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
 
     @property
     def num_classes(self) -> int:

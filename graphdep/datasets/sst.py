@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
+from graphdep.alignment import Tokens
 from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.raw import read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
 
 HEADER = ("sentence", "label")
 LABELS = ("negative", "positive")
@@ -77,12 +80,44 @@ class SST(TextDataset):
         *,
         layout: str | None = None,
         raw_from: str | os.PathLike[str] | None = None,
-        **options: Any,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
         self.layout = choose_layout(
             layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
         )
-        super().__init__(root, split, parser, raw_from=raw_from, **options)
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
 
     @property
     def raw_dir(self) -> str:

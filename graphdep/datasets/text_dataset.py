@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.parsed_dataset import ParsedDataset
-from graphdep.parsing import Parser, enhance, resolve_parser
+from graphdep.parsing import Parser, enhance, enhance_fingerprint, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
 
@@ -47,7 +46,7 @@ class TextDataset(ParsedDataset):
         return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def options(self) -> dict[str, Any]:
-        enhanced = {} if self.arcs == "basic" else {"pybart": _pybart_version()}
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint()}
         return {"parser": self.parser_fingerprint, **enhanced}
 
     def trees_of_texts(self, texts: Sequence[str]) -> list[Sentence]:
@@ -65,11 +64,3 @@ class TextDataset(ParsedDataset):
 
     def _enhanced(self, trees: list[Sentence]) -> list[Sentence]:
         return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
-
-
-def _pybart_version() -> str | None:
-    """What makes enhanced graphs; where it is not installed, the parser has to give them."""
-    try:
-        return version("pybart-nlp")
-    except PackageNotFoundError:
-        return None

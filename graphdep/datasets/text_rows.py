@@ -8,11 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
 from graphdep.datasets.raw import read_csv, read_lines, row_error
 from graphdep.io.text import json_value
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 Label = str | int | float | bool
+# Numbers become 32-bit floats.
+_MAX_NUMBER = torch.finfo(torch.float32).max
 
 
 class TextRow(NamedTuple):
@@ -55,15 +59,19 @@ class TextRow(NamedTuple):
         """The number in a column.
 
         Raises:
-            ValueError: If there is none, or it is not finite, with file, line and value.
+            ValueError: If there is none, or it is not finite as a 32-bit float, with file, line and value.
         """
         value = self.values[column]
         try:
             number = math.nan if isinstance(value, bool) or "_" in str(value) else float(value)
         except (TypeError, ValueError):
             number = math.nan
-        if not math.isfinite(number):
+        except OverflowError:  # a whole number of JSON may have any size
+            number = math.inf
+        if math.isnan(number):
             raise self._error(f"{column!r} must be a number", value)
+        if abs(number) > _MAX_NUMBER:
+            raise self._error(f"{column!r} must be a number of at most {_MAX_NUMBER:.4g} either way", value)
         return number
 
     def _error(self, message: str, value: object) -> ValueError:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from graphdep.alignment import Tokens
 from graphdep.datasets.parsed_dataset import Example, ParsedDataset
 from graphdep.io import read_conllu
 from graphdep.sentence import Sentence
+from graphdep.vocab import RelationVocab, Vocab
 
 
 class UDTreebank(ParsedDataset):
@@ -50,13 +53,43 @@ class UDTreebank(ParsedDataset):
         root: str | os.PathLike[str] = "datasets/ud",
         split: str = "train",
         *,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
         arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
         root_node: bool = True,
-        **options: Any,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
     ) -> None:
         if arcs not in ("basic", "enhanced"):
             raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
-        super().__init__(root, split, arcs=arcs, to_data_options={"root": root_node}, **options)
+        super().__init__(
+            root,
+            split,
+            raw_from=raw_from,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            to_data_options={"root": root_node},
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         found = sorted(folder.glob(self.raw_file_pattern(split)))

@@ -16,7 +16,7 @@ from graphdep.metrics.ranking import (
     ranking_metrics,
     ranking_signature,
 )
-from graphdep.metrics.relatedness import MSE, PEARSON, SPEARMAN
+from graphdep.metrics.relatedness import MSE, MSE_OF_NUMBERS, PEARSON, SPEARMAN
 from graphdep.metrics.significance import Comparison, compare
 from graphdep.metrics.text_metric import TextMetric
 
@@ -30,6 +30,7 @@ __all__ = [
     "MACRO_F1",
     "MCC",
     "MSE",
+    "MSE_OF_NUMBERS",
     "PEARSON",
     "PEARSON_SPEARMAN",
     "PERPLEXITY",

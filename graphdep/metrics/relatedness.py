@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy
 import sklearn
@@ -78,6 +80,12 @@ MSE = Metric(
     "floor: the mean score of the training split",
     maximize=False,
     weighted=_weighted_mse,
+)
+# Of labels on a scale that nobody knows beforehand.
+MSE_OF_NUMBERS = replace(
+    MSE,
+    signature=f"MSE: mean squared error, on the scale of the labels squared (scikit-learn "
+    f"{sklearn.__version__}); floor: the mean label of the training split",
 )
 PEARSON = Metric(
     "pearson",

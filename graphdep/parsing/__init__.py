@@ -4,7 +4,7 @@ from graphdep.parsing.bundled_parser import BundledParser
 from graphdep.parsing.cached_parser import CachedParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
-from graphdep.parsing.enhance import enhance
+from graphdep.parsing.enhance import enhance, enhance_fingerprint
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.resolver import resolve_parser
@@ -21,5 +21,6 @@ __all__ = [
     "SpacyParser",
     "StanzaParser",
     "enhance",
+    "enhance_fingerprint",
     "resolve_parser",
 ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import pickle
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -80,20 +83,26 @@ class BundledParser(Parser):
         import stanza
 
         try:
-            pipeline = stanza.Pipeline(
-                self.language,
-                resources_filepath=str(BUNDLED / "resources.json"),
-                download_method=None,
-                allow_unknown_language=True,
-                package=None,
-                processors=",".join(self._files),
-                use_gpu=self.use_gpu,
-                verbose=False,
-                tokenize_max_seqlen=4000,  # a longer token would become <UNK>, and the default is 300
-                depparse_batch_size=500,  # the fastest on a CPU
-                depparse_resolve_head_constraints=False,  # Python code that takes minutes on long sentences
-                **{f"{name}_model_path": str(path) for name, path in self._files.items()},
-            )
+            with _quiet_stanza():
+                pipeline = stanza.Pipeline(
+                    self.language,
+                    resources_filepath=str(BUNDLED / "resources.json"),
+                    download_method=None,
+                    allow_unknown_language=True,
+                    package=None,
+                    processors=",".join(self._files),
+                    use_gpu=self.use_gpu,
+                    verbose=False,
+                    tokenize_max_seqlen=4000,  # a longer token would become <UNK>, and the default is 300
+                    depparse_batch_size=500,  # the fastest on a CPU
+                    depparse_resolve_head_constraints=False,  # takes minutes on long sentences
+                    **{f"{name}_model_path": str(path) for name, path in self._files.items()},
+                )
+        except pickle.UnpicklingError:  # torch's own message advises to read the file all the same
+            raise ParserUnavailableError(
+                f"the models in {self.directory} do not load: {self._refused()} is no model file, or holds "
+                "more than weights and plain values, which could run code of its own"
+            ) from None
         except Exception as error:  # torch, pickle and stanza each raise their own for a broken file
             reason = f"{type(error).__name__}: {error}"
             raise ParserUnavailableError(f"the models in {self.directory} do not load ({reason})") from error
@@ -101,6 +110,32 @@ class BundledParser(Parser):
             name = self._files["tokenize"].name.replace("_tokenizer", "_mwt")
             raise ParserUnavailableError(f"'directory': model files are missing: {self.directory / name}")
         return pipeline
+
+    def _refused(self) -> str:
+        """The first file that cannot be read as weights."""
+        import torch
+
+        for path in self._files.values():
+            try:
+                torch.load(path, map_location="cpu", weights_only=True)
+            except pickle.UnpicklingError:
+                return path.name
+        return "a file"
+
+
+@contextmanager
+def _quiet_stanza() -> Iterator[None]:
+    """Without stanza's lines on models that do not load: the error that follows says more."""
+    logger = logging.getLogger("stanza")
+    logger.addFilter(_nothing)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_nothing)
+
+
+def _nothing(record: logging.LogRecord) -> bool:
+    return False
 
 
 def _model_files(directory: Path) -> dict[str, Path]:

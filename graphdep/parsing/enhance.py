@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 
 from graphdep.parsing.pybart_converter import LEVELS, PybartConverter
+from graphdep.parsing.pybart_rules import RULES_VERSION
 from graphdep.sentence import Sentence
 
 logger = logging.getLogger("graphdep.parsing")
@@ -64,6 +66,17 @@ def enhance(
         count = f"{len(reasons)} of {len(done)} sentences"
         logger.warning("%s kept their basic arcs (the first: %s)", count, reasons[0])
     return done
+
+
+def enhance_fingerprint() -> str | None:
+    """What changes the graphs that :func:`enhance` makes: the versions of pybart and of the rules here.
+
+    :obj:`None` where pybart is not installed, so that a parser has to give the graphs.
+    """
+    try:
+        return f"pybart-{version('pybart-nlp')}/rules-{RULES_VERSION}"
+    except PackageNotFoundError:
+        return None
 
 
 def _with_basic_arcs(sentence: Sentence, reason: str) -> Sentence:

@@ -28,6 +28,10 @@ class PybartConverter:
     - conjuncts do not share prepositions and auxiliaries as arcs of their own, nor the relations
       ``parataxis`` and ``conj``;
     - a subject shared with a conjunct in the active voice is ``nsubj`` there (pybart makes it ``nsubj:``);
+    - the antecedent of a relative clause takes the whole label of its pronoun, whose preposition stays below
+      the pronoun ("the house in which she lives": ``obl:in``); so for ``whose``, and for ``which`` and
+      ``whom`` below a noun of the clause ("most of whom"), which pybart leaves out;
+    - what takes the place of a conjunct in enhanced++ keeps its conjunction ("some of them and many of us");
     - conjoined prepositional phrases are looked for below ``obl``, too, and have a preposition each;
     - any word may follow a relation in a label (pybart has a list, and ``_other``).
 

@@ -8,19 +8,24 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
+from math import inf
 from types import ModuleType
 from typing import Any
+
+# Counted up with every change of the rules here that changes graphs: files made of graphs ask for it.
+RULES_VERSION = 2
 
 _ALIAS = "_graphdep_pybart"
 _SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "csubj:pass")
 _SHARING = "eud_case_sons_of_conjuncts"
+_REFERENTS = "eudpp_add_ref_and_collapse"
 _ENHANCED = (
     "eud_correct_subj_pass",
     _SHARING,
     "eud_heads_of_conjuncts",
     "eud_prep_patterns",
     "eud_conj_info",
-    "eudpp_add_ref_and_collapse",  # part of UD's enhanced representation, whatever its name
+    _REFERENTS,  # part of UD's enhanced representation, whatever its name
     "eud_subj_of_conjoined_verbs",
     "eud_xcomp_propagation",
 )
@@ -90,6 +95,8 @@ def rules_of(pybart: Any, level: str) -> dict[str, Any]:
                 rules[_SHARING] = rules.pop(_SHARING)
             if name == "eud_prep_patterns":
                 rules["adverbs_of_clauses"] = _adverbs_of_clauses(pybart, rule)
+            if name == _REFERENTS:
+                rules["referents_of_modifiers"] = _referents_of_modifiers(pybart, rule)
     return rules
 
 
@@ -157,6 +164,53 @@ def _adverbs_of_clauses(pybart: Any, rule: Any) -> Any:
     return _with_constraint(rule, c.Full([c.Token("gov"), c.Token("mod"), adverb], edges))
 
 
+def _referents(pybart: Any, rule: Any) -> Any:
+    """The antecedent takes the arcs of its relative pronoun, with their whole labels.
+
+    What depends on the pronoun stays there. A preposition of the antecedent is none of the clause: with the
+    words of a label empty, the rule for prepositions looks for none.
+    """
+    make = pybart.graph_token.Label
+
+    def moved(label: Any, pronoun: Any) -> Any:
+        base = "obl" if _form(pronoun) in pybart.relativizers_to_rel else label.base
+        return make(base, label.eud or "") if base in ("nmod", "obl") else label
+
+    def refer(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
+        found = []
+        for match in matches:
+            governor = "mod" if match.token("modified") == -1 else "modified"
+            words = [sentence[match.token(name)] for name in ("relativizer", governor, "gov")]
+            found.append((*words, _labels(*words[:2])))
+        for pronoun, governor, antecedent, labels in found:  # one pronoun may have several antecedents
+            conjuncts = [word for word in _children(antecedent, "conj") if word < governor]
+            for label in labels:
+                pronoun.remove_edge(label, governor)
+                for word in (antecedent, *conjuncts):
+                    word.add_edge(moved(label, pronoun), governor)
+            pronoun.add_edge(make("ref"), antecedent)
+
+    return dataclasses.replace(rule, transformation=refer)
+
+
+def _labels(token: Any, governor: Any) -> list[Any]:
+    return [label for _, labels in token.get_new_relations(governor) for label in labels]
+
+
+def _referents_of_modifiers(pybart: Any, rule: Any) -> Any:
+    """The same for pronouns that modify a word of the clause: "whose roof leaks", "most of whom left"."""
+    c = pybart.constraints
+    pronoun = c.Token("relativizer", spec=[c.Field(c.FieldNames.WORD, ["whose", "whom", "which"])])
+    edges = [
+        c.Edge("mod", "gov", [c.HasLabelFromList(["acl:relcl"])]),
+        c.Edge("modified", "mod", [c.HasLabelFromList(["/.*/"])]),
+        c.Edge("relativizer", "modified", [c.HasLabelFromList(["nmod", "nmod:poss"])]),
+    ]
+    tokens = [pronoun, c.Token("modified"), c.Token("mod"), c.Token("gov")]
+    before = [c.UptoDistance("relativizer", "mod", inf)]  # else "who asked whose it was", which is a question
+    return _with_constraint(_referents(pybart, rule), c.Full(tokens, edges, before))
+
+
 def _prepositional_phrases(pybart: Any, rule: Any) -> Any:
     """With ``obl``, and a preposition at the conjunct, too: else "for your time and attention" was one."""
     own = [pybart.constraints.HasLabelFromList(["case", "mark"])]
@@ -166,6 +220,23 @@ def _prepositional_phrases(pybart: Any, rule: Any) -> Any:
 def _conjoined_prepositions(pybart: Any, rule: Any) -> Any:
     """With ``obl``, and no conjunction asked for at the first preposition, where UD 2 has none."""
     return _below_obl(pybart, _with_outgoing(rule, "gov", []))
+
+
+def _demotion(old: str, new: str) -> Any:
+    """With the conjunction of a conjunct for the word that takes its place: "some of us and many of them"."""
+
+    def change(pybart: Any, rule: Any) -> Any:
+        def demote(sentence: Sequence[Any], matches: Iterable[Any], converter: Any) -> None:
+            assigned = converter.cc_assignments
+            for match in matches:
+                before, after = sentence[match.token(old)], sentence[match.token(new)]
+                rule.transformation(sentence, [match], converter)
+                if before in assigned:
+                    assigned[after] = assigned[before]
+
+        return dataclasses.replace(rule, transformation=demote)
+
+    return change
 
 
 def _below_obl(pybart: Any, rule: Any) -> Any:
@@ -178,6 +249,12 @@ _CHANGES = {
     "eud_prep_patterns": _prepositions,
     "eud_subj_of_conjoined_verbs": _shared_subjects,
     "eud_xcomp_propagation": _any_xcomp,
+    _REFERENTS: _referents,
+    "eudpp_process_complex_2wp": _demotion("w1", "proxy"),
+    "eudpp_process_3wp": _demotion("w2", "proxy"),
+    "eudpp_demote_quantificational_modifiers_3w": _demotion("w2", "gov2"),
+    "eudpp_demote_quantificational_modifiers_2w": _demotion("w1", "gov2"),
+    "eudpp_demote_quantificational_modifiers_det": _demotion("w1", "gov2"),
     "eudpp_expand_pp_conjunctions": _prepositional_phrases,
     "eudpp_expand_prep_conjunctions": _conjoined_prepositions,
 }

@@ -17,7 +17,7 @@ class Task(ABC):
 
     Args:
         title: What it is called in tables.
-        dataset: Makes a split: ``dataset(root, split, parser=..., vocab=..., ...)``.
+        dataset: Makes a split: ``dataset(root, split=..., parser=..., vocab=..., ...)``.
         root: The corpus' folder, where none is given.
         options: Further arguments of ``dataset``. (default: none)
         defaults: Settings that a run on it has unless it is given others. (default: none)

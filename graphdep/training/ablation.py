@@ -126,9 +126,7 @@ def ablate(
     if reference not in models:
         raise ValueError(f"'reference' must be one of the models {', '.join(models)} (got {reference!r})")
     spec, own = resolve_task(task), TrainConfig.of_task(task)
-    configs = {
-        m: [TrainConfig.of(m, **{**(settings or {}), "task": task, "seed": s}) for s in seeds] for m in models
-    }
+    configs = {model: _configs(model, task, seeds, settings or {}) for model in models}
     if "test" not in configs[models[0]][0].splits:
         raise ValueError(f"an ablation compares scores on a test split, which {task!r} has none of here")
     # Rows may differ in their data, too: words and subwords.
@@ -170,6 +168,7 @@ def ablate(
         "rows": [
             row.summary(changed)
             | {"against": row.against(base, spec.metrics[0]) if row.model in comparable else None}
+            | {"data": data[row.model].describe()}
             for row in rows.values()
         ],
         "floor": finished[0]["floor"] if finished else {},
@@ -185,16 +184,24 @@ def ablate(
             "rows": {
                 name: value
                 for name, value in published.rows.items()
-                if not own.models[name].overrides.keys() & set(own.published_with)
+                if "encoder" in own.models[name].overrides  # of which the paper does not say these
+                or not own.models[name].overrides.keys() & set(own.published_with)
             },
             "others": dict(published.others),
             "note": published.note,
         },
         "data": {"digest": splits.digest(), **described},
         "settings": dict(settings or {}),
-        "encoder": configs[reference][0].encoder if configs[reference][0].pretrained else None,
+        "encoders": sorted({c[0].encoder for c in configs.values() if c[0].pretrained}),
         "decoded": configs[models[0]][0].decoded(),
     }
+
+
+def _configs(model: str, task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
+    try:
+        return [TrainConfig.of(model, **{**settings, "task": task, "seed": seed}) for seed in seeds]
+    except ValueError as error:
+        raise ValueError(f"model {model!r}: {error}") from None
 
 
 def _comparable(config: TrainConfig, mine: Splits, other: Splits) -> bool:

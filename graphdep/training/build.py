@@ -24,9 +24,10 @@ from graphdep.tasks import (
     SentenceTask,
     resolve_task,
 )
+from graphdep.training.backbone import backbone_of_model
 from graphdep.training.build_dialogue import build_dialogue_model
-from graphdep.training.build_pretrained import build_pretrained_model, resolve_edges
-from graphdep.training.build_selection import backbone_of_model, build_selection_model, sia_edges
+from graphdep.training.build_pretrained import adds_nodes, build_pretrained_model, resolve_edges
+from graphdep.training.build_selection import build_selection_model, sia_edges
 from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.training.post_training_config import PostTrainingConfig
 from graphdep.training.pretrained_settings import parameter_groups
@@ -189,6 +190,13 @@ def apply_settings(task: LearningTask, config: TrainConfig) -> None:
         ValueError: If the model has no layers for them.
     """
     task.edges = build_edges(config)
+    if isinstance(config, SentenceConfig) and config.pretrained:
+        nodes = adds_nodes(resolve_edges(config))
+        if nodes != (backbone_of_model(task.model).relations is not None):
+            raise ValueError(
+                f"'edges' cannot be {config.edges!r}: the model was trained "
+                f"{'without' if nodes else 'with'} relation nodes"
+            )
     if isinstance(task, SelectionTask) and isinstance(config, SelectionConfig):
         task.ties, task.filter, task.recall = config.ties, config.filter, config.recall
         encoder = task.model.encoder

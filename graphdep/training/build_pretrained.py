@@ -33,7 +33,7 @@ def build_pretrained_model(
         num_relations: Number of relation ids.
         encoder: The encoder, with its weights. It is changed in place.
     """
-    if _adds_nodes(resolve_edges(config)):
+    if adds_nodes(resolve_edges(config)):
         encoder.add_relations(
             M.RelationEmbedding(
                 num_relations, encoder.embedding_channels, type_embedding=config.type_embedding
@@ -82,8 +82,12 @@ def _options(config: SentenceConfig) -> dict[str, Any]:
 def _terms(config: SentenceConfig, num_relations: int, encoder: PretrainedEncoder) -> Callable[[], nn.Module]:
     """Makes the relation terms of one layer after another."""
     size, heads = encoder.hidden_channels, encoder.heads
+    unchanged = config.relation_start == "unchanged"
     if config.relation_terms == "key-value":
-        return lambda: A.RelationKeyValue(num_relations, heads, size // heads, scaling=config.scaling)
+        start = "zero" if unchanged else "random"
+        return lambda: A.RelationKeyValue(
+            num_relations, heads, size // heads, scaling=config.scaling, start=start
+        )
     made: list[A.GatedRelationScore] = []
 
     def make() -> nn.Module:
@@ -97,7 +101,7 @@ def _terms(config: SentenceConfig, num_relations: int, encoder: PretrainedEncode
                 gate_state=config.gate_state,
                 untyped=config.untyped,
                 relation=made[0].relation if made else None,  # all layers share the vectors
-                start="random" if config.gate == "sigmoid" else "closed",
+                start="closed" if unchanged and config.gate != "sigmoid" else "random",
             )
         )
         return made[-1]
@@ -112,7 +116,8 @@ def _probe(edges: BaseTransform) -> Any:
     return edges(text_data(text, text, tokens=tokens, max_length=16))
 
 
-def _adds_nodes(edges: BaseTransform) -> bool:
+def adds_nodes(edges: BaseTransform) -> bool:
+    """Whether edges bring relation nodes."""
     return bool((_probe(edges).node_type == NodeType.RELATION).any())
 
 

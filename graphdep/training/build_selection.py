@@ -12,22 +12,14 @@ from graphdep import transforms as T
 from graphdep.alignment import Tokens, VocabTokens
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
-from graphdep.tasks import LearningTask
+from graphdep.training.backbone import backbone_of_model
 from graphdep.training.selection_config import SelectionConfig
-from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import Vocab
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
 
 _SEGMENTS = 2  # context and response
-
-
-def load_pretrained(config: TrainConfig) -> PretrainedEncoder:
-    """The pretrained encoder of the settings, with its weights."""
-    from graphdep.nn.pretrained import load_encoder
-
-    return load_encoder(config.encoder, base=config.base if isinstance(config, SelectionConfig) else None)
 
 
 def build_selection_model(
@@ -96,14 +88,3 @@ def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) ->
 def tokens_of(model: M.SelectionModel, vocab: Vocab) -> Tokens:
     """What gives words their ids for a model: its pretrained encoder's tokenizer, or the vocabulary."""
     return getattr(backbone_of_model(model), "tokens", None) or VocabTokens(vocab)
-
-
-def backbone_of(task: LearningTask) -> Any:
-    """The encoder of a task's model, without what stands on it."""
-    return backbone_of_model(task.model)
-
-
-def backbone_of_model(model: nn.Module) -> Any:
-    """The encoder of a model, without what stands on it."""
-    encoder = model.encoder
-    return encoder.encoder if isinstance(encoder, M.SIA) else encoder

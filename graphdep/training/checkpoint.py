@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
+from graphdep._asking import check_name, shown
 from graphdep.datasets.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
@@ -21,6 +23,7 @@ from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
 FORMAT = "graphdep checkpoint 1"
+BEST = "best.ckpt"
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "format": str,
     "config": dict,
@@ -41,6 +44,10 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        if (
+            os.path.basename(path) == BEST
+        ):  # nothing goes on from it: two thirds of it would be the optimizer's
+            checkpoint = {key: value for key, value in checkpoint.items() if key != "optimizer_states"}
         with atomic_path(path) as temporary:
             torch.save(checkpoint, temporary)
 
@@ -66,6 +73,10 @@ class RunState:
             (default: :obj:`None`)
         labels: The names of its classes, by their numbers; :obj:`None` where there are none.
             (default: :obj:`None`)
+
+    Raises:
+        ValueError: If :obj:`labels` are no names of classes: of one kind, finite, different as texts, without
+            control characters.
     """
 
     config: TrainConfig
@@ -75,6 +86,9 @@ class RunState:
     vector_dim: int | None = None
     pretrained: dict[str, str] | None = None
     labels: list[Label] | None = None
+
+    def __post_init__(self) -> None:
+        _check_labels(self.labels or [])
 
     def state_dict(self) -> dict[str, Any]:
         """Plain values only."""
@@ -152,7 +166,30 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     for key, kind in _KEYS.items():
         if not isinstance(state.get(key), kind):
             raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
+    try:
+        _check_labels(state.get("labels") or [])
+    except ValueError as error:
+        raise ValueError(f"{path}: damaged checkpoint: {error}") from None
     return checkpoint
+
+
+def _check_labels(labels: list[Any]) -> None:
+    """Raises :class:`ValueError` if they are no names of classes, or two of them are one as texts."""
+    seen: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        place = f"labels[{number}]"
+        if type(label) not in (str, int, float, bool) or type(label) is not type(labels[0]):
+            first = f" as 'labels[0]', {shown(labels[0])}" if number else ""
+            raise ValueError(
+                f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
+            )
+        if isinstance(label, float) and not math.isfinite(label):
+            raise ValueError(f"{place!r} must be finite (got {label!r})")
+        if isinstance(label, str):
+            check_name(place, label)
+        first_with = seen.setdefault(str(label), number)
+        if first_with != number:
+            raise ValueError(f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})")
 
 
 def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.training.sentence_config import SentenceConfig
+from graphdep.training.train_config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class CSVConfig(SentenceConfig, kind="csv"):
     val_fraction: float = 0.1
     val_seed: int = 0
 
+    free: ClassVar[tuple[str, ...]] = (*SentenceConfig.free, "text_columns", "label_column")
     places: ClassVar[tuple[str, ...]] = (*SentenceConfig.places, "train", "val", "test")
     at_least: ClassVar[Mapping[str, float]] = {**SentenceConfig.at_least, "val_fraction": 0, "val_seed": 0}
 
@@ -61,6 +63,16 @@ class CSVConfig(SentenceConfig, kind="csv"):
     @property
     def splits(self) -> tuple[str, ...]:
         return super().splits if self.test is not None else ("train", "val")
+
+    def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
+        config = super().for_evaluation(settings)
+        assert isinstance(config, CSVConfig)
+        if config.num_texts != self.num_texts:
+            raise ValueError(
+                f"'text_columns' must name as many columns as in training, {self.num_texts} (got "
+                f"{config.text_columns!r})"
+            )
+        return config
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = ("train", "val", "test", "label_column", "val_fraction")

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from graphdep.tasks import DialogueTask, LearningTask, PostTrainingTask, SelectionTask
 from graphdep.tasks.learning_task import Outputs, join_outputs
+from graphdep.training.backbone import backbone_of
 from graphdep.training.build import apply_settings
-from graphdep.training.build_selection import backbone_of
 from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.csv_config import CSVConfig
 from graphdep.training.dialogue_config import DialogueConfig
@@ -59,6 +59,7 @@ def evaluate(
     return {
         "task": config.task,
         "model": config.model,
+        "label": config.label,
         "seed": config.seed,
         "split": split,
         "metrics": scored.metrics,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.datasets.selection_dataset import SelectionDataset
 from graphdep.datasets.text_rows import Label
 from graphdep.tasks import resolve_task
-from graphdep.training.build_selection import load_pretrained
+from graphdep.training.backbone import fingerprint_of, load_pretrained
 from graphdep.training.post_training_config import PostTrainingConfig
 from graphdep.training.post_training_splits import load_post_training_splits
 from graphdep.training.selection_config import SelectionConfig
@@ -59,7 +60,8 @@ def load_splits(
             )
     if isinstance(config, PostTrainingConfig):
         assert pretrained is not None
-        return load_post_training_splits(config, splits, pretrained)
+        made = load_post_training_splits(config, splits, pretrained)
+        return dataclasses.replace(made, encoder=fingerprint_of(pretrained))
     datasets: dict[str, ParsedDataset | SelectionDataset] = {}
     for split in splits:
         options: dict[str, Any] = {
@@ -73,9 +75,10 @@ def load_splits(
             **task.options,
             **config.dataset_options(split),
         }
-        datasets[split] = dataset = task.dataset(config.root or task.root, split, **options)
+        datasets[split] = dataset = task.dataset(config.root or task.root, split=split, **options)
         vocab = vocab or dataset.vocab
         relations = relations or dataset.relations
     assert vocab is not None
     assert relations is not None
-    return Splits(datasets, vocab, relations, config.data_settings())
+    encoder = None if pretrained is None else fingerprint_of(pretrained)
+    return Splits(datasets, vocab, relations, config.data_settings(), encoder)

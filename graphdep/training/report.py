@@ -133,17 +133,9 @@ def notes(summary: dict[str, Any]) -> list[str]:
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
         lines.append(f"- {capped} of {sum(row['n'] for row in summary['rows'])} runs reached the last epoch")
-    data, sizes = summary["data"], summary["data"]["examples"]
-    counted = ", ".join(f"{size} {split}" for split, size in sizes.items())
-    chains = sum(data["chain_trees"].values())
-    lines.append(
-        f"- data: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, "
-        f"{chains} chain trees"
-    )
-    lines += [f"- pretrained encoder: {Path(summary['encoder']).name}"] if summary["encoder"] else []
+    lines += _data_notes(summary)
+    lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
     lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
-    unknown = ", ".join(f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share)
-    lines += [f"- words that are rare or not in training, all one [UNK]: {unknown}"] if unknown else []
     if summary["paper"] is not None:
         others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
         lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")
@@ -154,6 +146,32 @@ def notes(summary: dict[str, Any]) -> list[str]:
     for row in summary["rows"]:
         lines += [f"- FAILED {row['model']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _data_notes(summary: dict[str, Any]) -> list[str]:
+    """What the rows were trained on; where they differ in that, as words and pieces do, each kind of it."""
+    kinds: list[tuple[dict[str, Any], list[str]]] = []
+    for row in summary["rows"]:
+        known = next((names for data, names in kinds if data == row["data"]), None)
+        if known is None:
+            kinds.append((row["data"], known := []))
+        known.append(row["model"])
+    lines = []
+    for data, names in kinds:
+        whose = f"data of {', '.join(names)}" if len(kinds) > 1 else "data"
+        counted = ", ".join(f"{size} {split}" for split, size in data["examples"].items())
+        chains = sum(data["chain_trees"].values())
+        lines.append(
+            f"- {whose}: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, {chains} "
+            "chain trees"
+        )
+        shares = ", ".join(
+            f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share
+        )
+        lines += [f"- words that are rare or not in training, all one [UNK]: {shares}"] if shares else []
+        cut = ", ".join(f"{words} of {split}" for split, words in data["cut_words"].items() if words)
+        lines += [f"- words cut at max_length: {cut}"] if cut else []
+    return lines
 
 
 def csv_rows(summary: dict[str, Any]) -> str:

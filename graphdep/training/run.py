@@ -19,8 +19,8 @@ from torch import Tensor
 import graphdep
 from graphdep.io import atomic_path
 from graphdep.tasks import LearningTask, PostTrainingTask
+from graphdep.training.backbone import backbone_of, load_pretrained
 from graphdep.training.build import build_task
-from graphdep.training.build_selection import backbone_of, load_pretrained
 from graphdep.training.checkpoint import RunState, load_task, read_checkpoint
 from graphdep.training.epoch_report import EpochReport
 from graphdep.training.evaluation import count_parameters, score_split
@@ -118,7 +118,7 @@ def _train(
     if not resume:
         _set_aside(folder)
     checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
-    report = EpochReport(title or f"{config.model} seed {config.seed}", checkpoint, console)
+    report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
     with quiet():
         trainer = make_trainer(config, folder, callbacks=[checkpoint, report])
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
@@ -248,7 +248,7 @@ def _check_same(
     if state.config.max_epochs < config.max_epochs and not falls:
         different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
     if state.data["digest"] != digest:
-        different.append("the data (other pairs, parses or words)")
+        different.append("the data (other examples, parses, words or labels) or the encoder")
     if different:
         raise ValueError(f"{path} is of another run, which cannot be resumed: {'; '.join(sorted(different))}")
 
@@ -263,6 +263,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
     return {
         "task": config.task,
         "model": config.model,
+        "label": config.label,
         "seed": config.seed,
         "metrics": scored.metrics,
         "floor": scored.floor,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from graphdep.datasets.parsed_dataset import ARCS
 from graphdep.tasks import Sentences, resolve_task
 from graphdep.training.model_presets import MODELS, ModelPreset, resolve_model
 from graphdep.training.pretrained_settings import check_pretrained
 from graphdep.training.train_config import DEFAULT_TASK, Choices, TrainConfig
 
-ARCS = ("basic", "enhanced", "enhanced++")
+# Which settings only some models read.
+_OF_PIECES = ("pieces",)
+_OF_TERMS = ("relation_terms", "relation_start")
+_OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +40,9 @@ class SentenceConfig(TrainConfig, kind="sentence"):
         head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
         relation_terms: What :obj:`relation_attention` is: ``"score"``, DT's score and gate, or
             ``"key-value"``, Graph2Graph's keys and values, for a pretrained encoder. (default: ``"score"``)
+        relation_start: Where its parameters start in a pretrained encoder: ``"unchanged"``, which leaves the
+            encoder's function as it is where the method allows that, or ``"random"``.
+            (default: ``"unchanged"``)
         scaling: Of the relation keys, see :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
             ``"paper"``)
         arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
@@ -89,6 +97,7 @@ class SentenceConfig(TrainConfig, kind="sentence"):
     level_embedding: bool = True
     head_channels: int = 50
     relation_terms: str = "score"
+    relation_start: str = "unchanged"
     scaling: str = "paper"
     arcs: str = "basic"
     pieces: str | None = None
@@ -118,7 +127,16 @@ class SentenceConfig(TrainConfig, kind="sentence"):
     defining: ClassVar[tuple[str, ...]] = (
         *TrainConfig.defining,
         *("labels", "directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
-        *("relation_terms", "scaling", "arcs", "pieces", "links", "cls_links", "relation_links"),
+        *(
+            "relation_terms",
+            "relation_start",
+            "scaling",
+            "arcs",
+            "pieces",
+            "links",
+            "cls_links",
+            "relation_links",
+        ),
         *("relation_position", "type_embedding", "freeze_layers"),
     )
     published_with: ClassVar[tuple[str, ...]] = (
@@ -126,12 +144,18 @@ class SentenceConfig(TrainConfig, kind="sentence"):
         *("relation_dim", "max_length", "head_lr", "layer_decay"),
     )
     free: ClassVar[tuple[str, ...]] = (*TrainConfig.free, "max_length")
+    later: ClassVar[tuple[str, ...]] = (
+        *("relation_terms", "relation_start", "scaling", "arcs", "pieces", "links", "cls_links"),
+        *("relation_links", "relation_position", "type_embedding", "val_from", "max_length"),
+        *("freeze_layers", "head_lr", "layer_decay"),
+    )
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,
         "gate": (None, "sigmoid", "tanh"),
         "gate_state": ("query", "key"),
         "untyped": ("keep", "gate"),
         "relation_terms": ("score", "key-value"),
+        "relation_start": ("unchanged", "random"),
         "scaling": ("paper", "code"),
         "arcs": ARCS,
         "pieces": (None, "first", "all"),
@@ -156,17 +180,33 @@ class SentenceConfig(TrainConfig, kind="sentence"):
                 f"'encoder' must be one of {', '.join(self.encoders)}, or for models whose names begin with "
                 f"'bert' a pretrained encoder (got {self.encoder!r})"
             )
+        if not self.pretrained and own not in (None, *self.encoders):
+            raise ValueError(
+                f"model {self.model!r} stands on a pretrained encoder: 'encoder' must be its name or folder "
+                f"(got {self.encoder!r})"
+            )
         check_pretrained(self, "an encoder that is trained from scratch")
         taken = inspect.signature(resolve_task(self.task).dataset).parameters
         if self.val_from is not None and "val_from" not in taken:
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
-        if not self.pretrained and self.relation_terms != "score":
-            raise ValueError(
-                f"relation_terms={self.relation_terms!r} is for a pretrained encoder (got "
-                f"encoder={self.encoder!r})"
-            )
+        for names, reader, read in self._readers():
+            for name in names if not read else ():
+                if getattr(self, name) != _DEFAULTS[name]:
+                    raise ValueError(f"{name!r} is for {reader} (got {getattr(self, name)!r})")
+
+    def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        """Settings, what reads them, and whether that is there: a setting that nothing reads would make two
+        rows of a table that are one.
+        """
+        terms = self.pretrained and self.relation_attention
+        dam = self.pretrained and self.edges == "dam"
+        yield _OF_PIECES, "a pretrained encoder", self.pretrained
+        yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
+        yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
+        yield _OF_NODES, "edges='dam' on a pretrained encoder", dam
+        yield ("arcs",), "edges='dam' on a pretrained encoder, without 'tree'", dam and self.tree is None
 
     @property
     def pretrained(self) -> bool:
@@ -193,3 +233,6 @@ class SentenceConfig(TrainConfig, kind="sentence"):
     def data_settings(self) -> dict[str, Any]:
         # The encoder's tokenizer cuts words into pieces.
         return super().data_settings() | ({"encoder": self.encoder} if self.pretrained else {})
+
+
+_DEFAULTS = {field.name: field.default for field in dataclasses.fields(SentenceConfig)}

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.data import Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader
 
+from graphdep.datasets.csv_texts import CSVTexts
 from graphdep.datasets.parsed_dataset import ParsedDataset
 from graphdep.datasets.selection_dataset import SelectionDataset
 from graphdep.datasets.text_rows import Label
@@ -57,12 +58,14 @@ class Splits:
         relations: Their relations.
         settings: What :meth:`TrainConfig.data_settings` says of them; :obj:`None` where nobody knows.
             (default: :obj:`None`)
+        encoder: Digest of the pretrained encoder that they are for. (default: :obj:`None`)
     """
 
     datasets: dict[str, ParsedDataset | SelectionDataset]
     vocab: Vocab
     relations: RelationVocab
     settings: Mapping[str, Any] | None = None
+    encoder: str | None = None
 
     def __getitem__(self, split: str) -> ParsedDataset | SelectionDataset:
         return self.datasets[split]
@@ -103,11 +106,15 @@ class Splits:
         )
 
     def digest(self) -> str:
-        """Digest of all examples: trees, words and targets."""
-        sha = hashlib.sha256()
+        """Digest of all examples: trees, words and targets; of the names of classes, where they are learned;
+        and of the pretrained encoder that is trained on them.
+        """
+        sha = hashlib.sha256((self.encoder or "").encode())
         for split, dataset in sorted(self.datasets.items()):
             sha.update(split.encode())
             dataset.update_digest(sha)
+            if isinstance(dataset, CSVTexts):
+                sha.update(repr(dataset.labels).encode())
         return sha.hexdigest()[:16]
 
     def describe(self) -> dict[str, object]:
@@ -124,6 +131,7 @@ class Splits:
             "parser": parser,
             "chain_trees": chains,
             "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
+            "cut_words": {s: about["cut_words"] for s, about in described.items() if "cut_words" in about},
         }
 
 

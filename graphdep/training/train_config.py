@@ -124,6 +124,8 @@ class TrainConfig:
     """Where a run is computed and where its files lie, which is not what it computes."""
     late: ClassVar[tuple[str, ...]] = ()
     """What is read only after the training."""
+    later: ClassVar[tuple[str, ...]] = ()
+    """Settings that came later: at their defaults they leave a run the digest that it had without them."""
     choices: ClassVar[Choices] = {
         "tree": (None, "random", "chain", "reversed"),
         "optimizer": ("adagrad", "adam", "adamw", "sgd"),
@@ -278,7 +280,7 @@ class TrainConfig:
 
     def differences(self, other: TrainConfig, ignore: Iterable[str] = ()) -> list[str]:
         """``key: mine != other's`` for what two runs compute differently, places aside."""
-        skipped = {*self.places, *ignore}
+        skipped = {*self._elsewhere(), *ignore}
         mine, others = self.to_dict(), other.to_dict()
         return [
             f"{key}: {mine[key]!r} != {others[key]!r}"
@@ -286,9 +288,27 @@ class TrainConfig:
             if mine[key] != others[key]
         ]
 
+    @property
+    def label(self) -> str:
+        """The model, and what makes it another one than its name says, for people."""
+        own = resolve_model(self.model, self.models).settings
+        changed = (name for name in ("edges", "tree") if getattr(self, name) != own[name])
+        return ", ".join([self.model, *(f"{name} {getattr(self, name)}" for name in changed)])
+
+    def _elsewhere(self) -> set[str]:
+        # A pretrained encoder is its weights, which the data's digest has, wherever they lie.
+        return {*self.places, *(("encoder", "base") if self.pretrained else ())}
+
     def digest(self, data: str = "") -> str:
         """Eight hexadecimal digits of everything that decides the result, and of ``data``'s digest."""
-        state = {key: value for key, value in self.to_dict().items() if key not in self.places}
+        defaults = {
+            field.name: field.default for field in dataclasses.fields(self) if field.name in self.later
+        }
+        state = {
+            key: value
+            for key, value in self.to_dict().items()
+            if key not in self._elsewhere() and not (key in defaults and value == defaults[key])
+        }
         return hashlib.sha256(json.dumps([state, data], sort_keys=True).encode()).hexdigest()[:8]
 
 

@@ -78,7 +78,17 @@ class Nodes:
 
     @cached_property
     def first(self) -> Tensor:
-        """The first piece of each node's word; a node that is no word stands for itself: ``[N]``."""
+        """The first piece of each node's word, or of its empty node; any other node stands for itself:
+        ``[N]``.
+        """
+        # An empty node has no number, but its pieces have the first of them as governor.
+        empty = (self["node_type"] == NodeType.WORD) & (self["word"] < 0)
+        if not bool(empty.any()):
+            return self._first_of_words
+        return torch.where(empty, self["governor_index"], self._first_of_words)
+
+    @cached_property
+    def _first_of_words(self) -> Tensor:
         word = self["word"]
         nodes = (word >= 0).nonzero().view(-1)
         word = word[nodes]

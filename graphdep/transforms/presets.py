@@ -98,8 +98,9 @@ def dam(
     Nodes of the types ``overview`` see and are seen by all relation nodes of the example; ``overview=()`` is
     for none. Where ROOT stands for the sentence, ``overview=("CLS", "ROOT")`` gives it the view that the
     paper gives [CLS]. ``direction`` and ``position`` are those of :class:`RelationEdges` and
-    :class:`RelationNodes`. Not in the paper: ``relation_links`` lets relations of arcs that share a word see
-    each other, and ``labels=False`` makes all of them one, see :class:`Unlabelled`.
+    :class:`RelationNodes`; relation nodes that ``"sequence"`` puts beyond the positions of a pretrained
+    encoder share its last one. Not in the paper: ``relation_links`` lets relations of arcs that share a word
+    see each other, and ``labels=False`` makes all of them one, see :class:`Unlabelled`.
     """
     edges = CompleteEdges("example", node_types=("ROOT", "WORD", "CLS", "SEP", "EOU"))
     edges = edges | RelationEdges(direction, pieces=pieces)

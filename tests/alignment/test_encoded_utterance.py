@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -154,7 +157,7 @@ def test_cut_keeps_the_arcs_with_both_ends(tokens, enhanced_sentences, data, max
 
 
 def test_an_empty_node_goes_with_its_word(tokens):
-    row = ("1.1", "b", "_", "_", "_", "_", "_", "_", "2:conj:and", "CopyOf=1")
+    row = ("1.1", "b", "_", "_", "_", "_", "_", "_", "2:conj:and", "_")
     deps = [[("2", "obj"), ("1.1", "obj")], [("0", "root")], [("1.1", "obl:in"), ("3", "acl")]]
     sentence = Sentence(["a", "a", "a"], [2, 0, 2], ["obj", "root", "obl"], deps=deps, empty=[row])
     utterance = EncodedUtterance.of(sentence, tokens, RELATIONS, arcs="enhanced")
@@ -169,6 +172,91 @@ def test_an_empty_node_goes_with_its_word(tokens):
     assert utterance.cut(4, "left").input_ids.tolist() == [970, 970]
     assert [(g, d, label(r)) for g, d, r in utterance.cut(4, "left").arcs.T] == [(1, 1, "acl")]
     assert utterance.cut(2).num_nodes == 0  # the first word and its empty node have three pieces
+
+
+COPIED = Sentence(
+    # "Sue flew from Rome and to Oslo": the enhanced++ graph has a second "flew" that goes to Oslo.
+    ["a", "b", "c", "a", "b", "c", "a"],
+    [2, 0, 4, 2, 7, 7, 2],
+    ["nsubj", "root", "case", "obl", "cc", "case", "obl"],
+    deps=[
+        [("2", "nsubj"), ("2.1", "nsubj")],
+        [("0", "root")],
+        [("4", "case")],
+        [("2", "obl:from")],
+        [("2.1", "cc")],
+        [("7", "case")],
+        [("2.1", "obl:to"), ("5.1", "dep")],
+    ],
+    empty=[
+        ("2.1", "b", "_", "_", "_", "_", "_", "_", "2:conj:and", "SpaceAfter=No|CopyOf=2"),
+        ("5.1", "c", "_", "_", "_", "_", "_", "_", "2.1:parataxis", "_"),
+    ],
+)
+
+
+def test_copies_of_words_add_no_text(tokens):
+    utterance = EncodedUtterance.of(COPIED, tokens, RELATIONS, arcs="enhanced")
+    plain = EncodedUtterance.of(COPIED, tokens, RELATIONS)
+    assert (utterance.num_words, utterance.num_nodes) == (7, 8)
+    assert utterance.input_ids.tolist() == [*plain.input_ids, *tokens.encode(["c"])[0]]
+    assert utterance.anchor.tolist() == [4]
+    label = RELATIONS.label
+    assert [(int(g), int(d), label(r)) for g, d, r in utterance.arcs.T] == [
+        (1, 0, "nsubj"), (3, 2, "case"), (1, 3, "obl"), (1, 4, "cc"), (6, 5, "case"), (1, 6, "obl"),
+        (7, 6, "dep"), (1, 7, "parataxis"),
+    ]  # fmt: skip
+    short = utterance.cut(4)  # a, b and a part of no word
+    assert short.num_nodes == 2
+    assert [(int(g), int(d), label(r)) for g, d, r in short.arcs.T] == [(1, 0, "nsubj")]
+
+
+def test_copies_as_nodes(tokens):
+    utterance = EncodedUtterance.of(COPIED, tokens, RELATIONS, arcs="enhanced", copies="node")
+    assert named_arcs(utterance, names(COPIED)) == expected_arcs(COPIED, set(names(COPIED)))
+    assert utterance.num_nodes == 9
+
+
+def with_copies(sentence: Sentence, seed: int) -> Sentence:
+    """Some of the empty nodes are copies, also of what is no word."""
+    source = random.Random(seed)
+    columns = [
+        "_",
+        "CopyOf=-1",
+        "CopyOf=99",
+        "CopyOf=x",
+        *(f"A=b|CopyOf={i + 1}" for i in range(len(sentence))),
+    ]
+    return replace(sentence, empty=[(*row[:9], source.choice(columns)) for row in sentence.empty])
+
+
+@given(st.data(), st.integers(0, 2**32))
+def test_arcs_of_copies_are_those_of_the_words(tokens, enhanced_sentences, data, seed):
+    sentence = with_copies(data.draw(enhanced_sentences()), seed)
+    utterance = EncodedUtterance.of(sentence, tokens, RELATIONS, arcs="enhanced")
+    word = {str(i + 1): str(i + 1) for i in range(len(sentence))}
+    for row in sentence.empty:
+        of = row[9].rpartition("CopyOf=")[2]
+        word[row[0]] = of if of in map(str, range(1, len(sentence) + 1)) else row[0]
+    kept = [name for name in names(sentence) if word[name] == name]
+    expected = []
+    for head, node, label in expected_arcs(sentence, set(word)):
+        arc = (word[head], word[node], label)
+        if head != node and arc[0] == arc[1]:
+            continue
+        if len(kept) == len(word) or arc not in expected:
+            expected.append(arc)
+    assert utterance.num_nodes == len(kept)
+    got = named_arcs(utterance, kept)
+    # Labels with one id may be two.
+    assert (got if len(kept) == len(word) else [*dict.fromkeys(got)]) == expected
+    pieces = tokens.encode([*sentence.form, *(row[1] for row in sentence.empty if row[0] in kept)])
+    assert utterance.input_ids.tolist() == [piece for ids in pieces for piece in ids]
+
+
+def test_unknown_copies(tokens):
+    with pytest.raises(ValueError, match=r"'copies' must be 'word' or 'node' \(got 'text'\)"):
+        EncodedUtterance.of(COPIED, tokens, RELATIONS, copies="text")
 
 
 def test_unknown_arcs(tokens):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,37 @@ def test_a_failure_leaves_no_output(run, parser, tmp_path):
     done = run("parse", "a text that the file does not have", *parser, "--output", "trees.conllu")
     assert done.exit_code == 2
     assert not (tmp_path / "trees.conllu").exists()
+
+
+@pytest.mark.parametrize("name", ["texts.txt", "./texts.txt", "link.txt", "hard.txt"])
+def test_the_output_is_not_the_input(run, parser, tmp_path, name):
+    source = tmp_path / "texts.txt"
+    source.write_text("ann saw bob\n", encoding="utf-8")
+    (tmp_path / "link.txt").symlink_to(source)
+    (tmp_path / "hard.txt").hardlink_to(source)
+    done = run("parse", "texts.txt", *parser, "--output", name)
+    assert done.exit_code == 2
+    assert "'output' is the file of TEXT_OR_FILE, which would be lost" in done.stderr
+    assert source.read_text(encoding="utf-8") == "ann saw bob\n"
+
+
+def test_the_output_is_not_the_file_of_the_parser(run, parser):
+    file = Path(parser[1].removeprefix("conllu:"))
+    before = file.read_bytes()
+    done = run("parse", "ann saw bob", *parser, "--output", str(file))
+    assert done.exit_code == 2
+    assert "'output' is the file of --parser, which would be lost" in done.stderr
+    assert file.read_bytes() == before
+
+
+def test_an_output_that_cannot_be_written(run, parser, tmp_path):
+    done = run("parse", "ann saw bob", *parser, "--output", ".")
+    assert done.exit_code == 2
+    assert "'output' must be a file (got the folder '.')" in done.stderr
+    (tmp_path / "file").touch()
+    done = run("parse", "ann saw bob", *parser, "--output", "file/trees.conllu")
+    assert done.exit_code == 2
+    assert "'file' is no folder" in done.stderr
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")

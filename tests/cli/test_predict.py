@@ -65,9 +65,13 @@ def test_rows_get_a_prediction_and_probabilities(predict, tmp_path):
         assert row["prediction"] == max(probabilities, key=probabilities.get)
     summary = json.loads(done.stdout)
     assert (summary["rows"], summary["parser_failures"], summary["cut_words"]) == (2, 0, 0)
+    assert (summary["cut_rows"], summary["replaced"]) == (0, [])
+    assert "replaced" not in done.stderr
     again = predict("csv", "--input", tmp_path / "out.csv")  # what is there already is replaced
     assert read_csv(again.stdout)[1] == rows[1]
-    assert "2 rows" in again.stderr
+    replaced = "prediction, probability_bad, probability_good, I say"
+    assert f"the input had columns of these names, which are replaced: {replaced}\n" in again.stderr
+    assert "2 rows, 0 texts with a chain tree, 0 words cut in 0 rows\n" in again.stderr
 
 
 def test_json_lines_and_tabs_say_the_same(predict, tmp_path, checkpoints):
@@ -87,6 +91,41 @@ def test_json_lines_and_tabs_say_the_same(predict, tmp_path, checkpoints):
     lines = predict("csv", "--input", tmp_path / "new.tsv").stdout.splitlines()
     assert lines[0].split("\t") == ["text", "prediction", "probability_bad", "probability_good, I say"]
     assert [line.split("\t")[1] for line in lines[1:]] == [row["prediction"] for row in rows]
+
+
+def test_columns_of_the_same_names(predict, tmp_path):
+    source = tmp_path / "new.jsonl"
+    rows = [{"text": "dull"}, {"text": "fine", "probabilities": 1, "probability_bad": 2, "prediction": 3}]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = predict("csv", "--input", source)
+    assert "which are replaced: prediction, probabilities\n" in done.stderr
+    _, row = map(json.loads, done.stdout.splitlines())
+    assert (row["probability_bad"], set(row["probabilities"])) == (2, {"bad", "good, I say"})
+    done = predict("csv-regression", "--input", source)  # which gives no probabilities
+    assert "which are replaced: prediction\n" in done.stderr
+    assert json.loads(done.stdout.splitlines()[1])["probabilities"] == 1
+
+
+@pytest.mark.parametrize("model", ["bert", "bert-dt", "bert-dam-basic"])
+def test_a_long_text_is_cut_and_the_others_are_predicted_as_ever(run, tmp_path, model):
+    pytest.importorskip("transformers")
+    from graphdep.testing.tiny_encoder import write_tiny_encoder
+
+    encoder = write_tiny_encoder(tmp_path / "encoder", positions=12)
+    columns = {"text_columns": "text", "label_column": "label", "root": str(tmp_path / "root")}
+    own = {**columns, "parser": "chain", "accelerator": "cpu", "max_epochs": 1, "max_length": 10}
+    train_file = write_csv(tmp_path / "texts.csv", ROWS)
+    config = TrainConfig.of(model, task="csv", train=str(train_file), encoder=encoder, **own)
+    checkpoint = train(config, tmp_path / "run")["checkpoint"]
+    options = ["--checkpoint", checkpoint, "--parser", "chain", "--input"]
+    alone = run("predict", *options, write_csv(tmp_path / "short.csv", [("fine",), ("dull",)], ("text",)))
+    long = [("fine",), ("a b " * 500,), ("dull",), ("a " * 10,)]
+    done = run("predict", *options, write_csv(tmp_path / "long.csv", long, ("text",)))
+    assert "4 rows, 0 texts with a chain tree, 994 words cut in 2 rows\n" in done.stderr
+    rows = read_csv(done.stdout)
+    for mine, expected in zip((rows[0], rows[2]), read_csv(alone.stdout)):
+        assert mine["prediction"] == expected["prediction"]
+        assert float(mine["probability_bad"]) == pytest.approx(float(expected["probability_bad"]), abs=1e-5)
 
 
 def test_numbers(predict, tmp_path):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -107,6 +108,58 @@ def test_fill_makes_it_whole_with_the_official_sizes(submit, checkpoints, tmp_pa
     assert again.exit_code == 2
     assert "'output' must be a new or an empty folder (got 'out')" in again.stderr
     assert (tmp_path / "out" / "submission.zip").read_bytes() == before
+
+
+def test_a_run_on_all_of_train(submit, glue, tmp_path_factory, tmp_path):
+    from graphdep.training import TrainConfig, train
+
+    config = TrainConfig.of("dt", task="cola", val_from="dev", **glue, **SIZES)
+    done = submit({"cola": train(config, tmp_path_factory.mktemp("all"))["checkpoint"]})
+    assert done.exit_code == 0, done.stderr
+    assert len(rows(tmp_path / "out" / "CoLA.tsv")) == 13
+
+
+@pytest.mark.parametrize("change", ["broken", "left out", "swapped"])
+def test_a_test_file_whose_answers_would_be_to_other_rows(submit, checkpoints, glue, tmp_path, change):
+    from graphdep.glue_submission import predict_glue
+
+    lines = Path(glue["root"], "raw", "CoLA", "test.tsv").read_text(encoding="utf-8").splitlines()
+    changed = {
+        "broken": [*lines[:5], lines[5].replace("\t", " "), *lines[6:]],
+        "left out": lines[:5] + lines[6:],
+        "swapped": [*lines[:5], lines[6], lines[5], *lines[7:]],
+    }[change]
+    raw = tmp_path / "CoLA"
+    raw.mkdir()
+    for number, content in enumerate((lines, changed)):
+        (raw / "test.tsv").write_text("".join(line + "\n" for line in content), encoding="utf-8")
+        options = {"root": tmp_path / f"root{number}", "raw_from": tmp_path, "parser": glue["parser"]}
+        if not number:
+            assert len(predict_glue(checkpoints["cola"], "cola", **options)["CoLA.tsv"]) == 12
+    places = ["--root", str(options["root"]), "--raw-from", str(tmp_path)]
+    done = submit({"cola": checkpoints["cola"]}, *places)
+    assert done.exit_code == 2
+    assert "test.tsv:6: " in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("task", ["cola", "stsb"])
+def test_outputs_that_are_not_finite(submit, checkpoints, tmp_path, monkeypatch, task, value):
+    from graphdep.tasks import SentenceTask
+
+    forward = SentenceTask.forward
+
+    def diverged(self, batch):
+        output = forward(self, batch)
+        output[-1, 0] = value
+        return output
+
+    monkeypatch.setattr(SentenceTask, "forward", diverged)
+    done = submit({task: checkpoints[task]})
+    assert done.exit_code == 2
+    assert "gives outputs that are not finite for" in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("task", ["mrpc", "stsb"])

@@ -46,7 +46,7 @@ def test_resume_of_a_finished_run_repeats_nothing(run, tiny):
         (["--set", "dropout=2"], "'dropout' must be in"),
         (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
         (["--task", "cats"], "task 'cats' is unknown; choose one of sick-r, sick-e"),
-        (["--model", "berd"], "no model 'berd'; choose one of transformer, dt-lr"),
+        (["--model", "berd"], "no model 'berd' (did you mean 'bert'?); choose one of transformer, dt-lr"),
         (["--edges", "drat"], "'edges' must be one of"),
         (["--parser", "nonsense"], "unknown parser 'nonsense'"),
         (["--raw-from", "nowhere", "--root", "empty"], "SICK_train.txt"),

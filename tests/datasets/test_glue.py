@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import logging
 import re
@@ -12,7 +13,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Vocab
 from graphdep.alignment import VocabTokens
-from graphdep.datasets import GLUE
+from graphdep.datasets import GLUE, CoLA
 from graphdep.datasets.glue import NO_WORD
 from graphdep.datasets.glue_files import CORPORA, MAX_BROKEN, part_files, read_part
 from graphdep.testing.tiny_glue import write_tiny_glue
@@ -86,14 +87,16 @@ def test_the_drawn_tenth_is_of_the_training_file_and_always_the_same(tiny, tmp_p
     write(folder, "train.tsv", [f"x\t{i % 2}\t\tword{i}" for i in range(105)])
     write(folder, "dev.tsv", ["x\t1\t\tword"])
     options = {"name": "cola", "parser": parser, "raw_from": folder}
-    rows = {split: GLUE(tmp_path / "a", split, **options).read(folder, split) for split in ("train", "val")}
+    rows = {
+        split: GLUE(tmp_path / "a", split=split, **options).read(folder, split) for split in ("train", "val")
+    }
     assert (len(rows["train"]), len(rows["val"])) == (95, 10)
     numbers = {split: [int(row.texts[0].removeprefix("word")) for row in rows[split]] for split in rows}
     assert sorted([*numbers["train"], *numbers["val"]]) == list(range(105))
     assert numbers["train"] == sorted(numbers["train"])
     # Written down: another draw would be another dev set for everybody who compares.
     assert numbers["val"] == VAL_OF_105
-    assert GLUE(tmp_path / "b", "val", **options).read(folder, "val") == rows["val"]
+    assert GLUE(tmp_path / "b", split="val", **options).read(folder, "val") == rows["val"]
 
 
 VAL_OF_105 = [2, 10, 15, 27, 29, 51, 59, 72, 79, 96]
@@ -157,14 +160,57 @@ def test_cola_of_its_own_download(tmp_path, parser):
     folder = tmp_path / "raw_files"
     write(folder, "in_domain_train.tsv", [f'gj04\t{i % 2}\t*\tA "dog\x08 number{i}' for i in range(20)])
     write(folder, "in_domain_dev.tsv", ["gj04\t1\t\tA dog ran."])
-    with pytest.raises(FileNotFoundError, match=r"dev\.tsv or in_domain_dev\.tsv and out_of_domain_dev\.tsv"):
-        GLUE(tmp_path / "glue", "test", parser=parser, raw_from=folder)
+    message = r"dev\.tsv \(or in_domain_dev\.tsv with out_of_domain_dev\.tsv, or sample10k-dev\.json\)"
+    with pytest.raises(FileNotFoundError, match=message):
+        GLUE(tmp_path / "glue", "cola", "test", parser=parser, raw_from=folder)
     write(folder, "out_of_domain_dev.tsv", ["clc95\t0\t*\tDog a ran.", "clc95\t1\t\tDogs ran."])
-    test = GLUE(tmp_path / "glue", "test", parser=parser, raw_from=folder)
+    test = GLUE(tmp_path / "glue", "cola", "test", parser=parser, raw_from=folder)
     assert test.y.tolist() == [1, 0, 1]
     assert test.raw_file_names[:1] == ["in_domain_dev.tsv"]
     assert '"dog' in test.vocab
     assert not any("\x08" in text for text in parser.texts)
+
+
+def test_cola_as_its_zip_is_unpacked(tmp_path, parser):
+    (tmp_path / "cola_public").mkdir()
+    for place, word in {"raw": "word", "tokenized": "token"}.items():
+        lines = [f"x\t1\t\t{word}{i}" for i in range(10)]
+        write(tmp_path / "cola_public" / place, "in_domain_train.tsv", lines)
+    for number, folder in enumerate(("cola_public", "cola_public/raw")):
+        train = CoLA(tmp_path / str(number), parser=parser, raw_from=tmp_path / folder)
+        assert len(train) == 9
+        assert "word0" in train.vocab
+    # Files of the folder itself come first, and other corpora have no such folder.
+    write(tmp_path / "cola_public", "train.tsv", [f"x\t1\t\tother{i}" for i in range(10)])
+    assert "other0" in CoLA(tmp_path / "own", parser=parser, raw_from=tmp_path / "cola_public").vocab
+    write(tmp_path / "raw", "train.tsv", ["sentence\tlabel"])
+    with pytest.raises(FileNotFoundError):
+        GLUE(tmp_path / "sst2", "sst2", parser=parser, raw_from=tmp_path)
+
+
+def test_cola_is_glue_with_that_name(tiny):
+    cola, glue = CoLA(split="test", **tiny), GLUE(tiny["root"], "cola", "test", tiny["parser"])
+    assert (repr(cola), repr(glue)) == ("CoLA(10)", "GLUE('cola', 10)")
+    assert cola.describe() == glue.describe()
+    assert all(torch.equal(a.input_ids, b.input_ids) for a, b in zip(cola, glue, strict=True))
+    assert len(CoLA(tiny["root"], "test", tiny["parser"], val_from="dev")) == 12
+    own, parameters = (dict(inspect.signature(kind).parameters) for kind in (CoLA, GLUE))
+    assert own.pop("root").default == "datasets/glue"
+    parameters = {key: value for key, value in parameters.items() if key not in ("root", "name")}
+    assert list(own.values()) == list(parameters.values())
+
+
+def test_limit_is_spread_over_the_split(tmp_path, parser):
+    # As CoLA's files, sorted by source.
+    write(tmp_path, "train.tsv", [f"s{i // 30}\t{i % 2}\t\tsource{i // 30} word{i}" for i in range(300)])
+    options = {"parser": parser, "raw_from": tmp_path, "lower": False}
+    train = CoLA(tmp_path / "glue", limit=90, **options)
+    assert len(train) == 90
+    counts = [(train.input_ids == train.vocab[f"source{number}"]).sum() for number in range(10)]
+    assert sum(counts) == 90
+    assert min(counts) >= 6
+    assert 20 < train.y.sum() < 70  # labels alternate: rows at even distances would have one alone
+    assert len(CoLA(tmp_path / "glue", limit=999, **options)) == 270
 
 
 def test_mrpc_of_its_own_download(tmp_path, parser):
@@ -174,9 +220,9 @@ def test_mrpc_of_its_own_download(tmp_path, parser):
     write(folder, "msr_paraphrase_test.txt", [head, *rows[20:]])
     write(folder, "mrpc_dev_ids.tsv", ["6\t7", "10\t11", "16\t17"])
     options = {"name": "mrpc", "parser": parser, "raw_from": tmp_path}
-    assert GLUE(tmp_path / "glue", "test", **options).y.tolist() == [1, 1, 0]
-    assert len(GLUE(tmp_path / "glue", "train", **options)) == 16
-    test = GLUE(tmp_path / "glue", "test", val_from="dev", **options)
+    assert GLUE(tmp_path / "glue", split="test", **options).y.tolist() == [1, 1, 0]
+    assert len(GLUE(tmp_path / "glue", split="train", **options)) == 16
+    test = GLUE(tmp_path / "glue", split="test", val_from="dev", **options)
     assert len(test) == 4
     assert "y" not in test[0]
 
@@ -189,7 +235,7 @@ def test_samples(tmp_path, parser, name, labels):
     for part, last in (("train", 20), ("dev", 3)):
         path = tmp_path / f"sample10k-{part}.json"
         path.write_text(json.dumps(dict(list(entries.items())[:last])), encoding="utf-8")
-    test = GLUE(tmp_path / "glue", "test", name=name, parser=parser, raw_from=tmp_path)
+    test = GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=tmp_path)
     assert test.y.tolist() == [0, 1, 0]
     assert "Dog 0" in parser.texts
     # Official files are read in their place, and the sample then is refused.
@@ -198,11 +244,11 @@ def test_samples(tmp_path, parser, name, labels):
     header = "\t".join((*corpus.texts, corpus.label))
     official = tmp_path / "official"
     write(official, "dev.tsv", [header, line, line])
-    again = GLUE(tmp_path / "glue", "test", name=name, parser=parser, raw_from=official)
+    again = GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=official)
     assert again.y.tolist() == [1, 1]
     (tmp_path / "sample10k-dev.json").write_text(json.dumps({"0": entries["0"]}), encoding="utf-8")
     with pytest.raises(ValueError, match=r"with .*dev\.tsv there, .*sample10k-dev\.json would not be read"):
-        GLUE(tmp_path / "glue", "test", name=name, parser=parser, raw_from=tmp_path)
+        GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +326,7 @@ def test_qqp_has_empty_questions_and_lines_that_are_no_rows(tmp_path, parser, ca
     write(tmp_path, "dev.tsv", [QQP, *rows])
     write(tmp_path, "train.tsv", [QQP, *rows, '11\t1\t2\t"Was he', "Was it real?\t0", *rows[:1]])
     with caplog.at_level(logging.WARNING, "graphdep"):
-        train = GLUE(tmp_path / "glue", "train", name="qqp", parser=parser, val_from="dev", raw_from=tmp_path)
+        train = GLUE(tmp_path / "glue", "qqp", "train", parser, val_from="dev", raw_from=tmp_path)
     assert len(train) == 11
     assert "train.tsv: 2 lines are no rows of 6 columns and are left out" in caplog.text
     assert caplog.text.rstrip().endswith("12, 13")
@@ -290,6 +336,35 @@ def test_qqp_has_empty_questions_and_lines_that_are_no_rows(tmp_path, parser, ca
     assert "" not in parser.texts
     batch = next(iter(DataLoader(train[[3, 4]], batch_size=2)))
     assert batch.y.tolist() == [0, 0]
+
+
+QQP_TEST = ["id\tquestion1\tquestion2", "0\tWhy?\tWhy so?", "1\tHow?\t", "2\tWho?\tWho so?"]
+INDEXED = ["index\tsentence1\tsentence2", "0\ta\tb", "1\ta\tb", "2\ta\tb"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "message"),
+    [
+        (
+            "qqp",
+            [*QQP_TEST[:2], '1\t"How?', *QQP_TEST[3:]],
+            r":3: 2 tab-separated columns instead of 3 \(got",
+        ),
+        ("qqp", [*QQP_TEST[:2], *QQP_TEST[3:]], r":3: id must be 1 \(got '2'\)"),
+        ("qqp", ["question1\tquestion2", "Why?\tHow?"], ":1: the header has no column 'id'"),
+        ("rte", [INDEXED[0], *INDEXED[2:]], r":2: index must be 0 \(got '1'\)"),
+        ("rte", [*INDEXED[:2], INDEXED[1]], r":3: index must be 1 \(got '0'\)"),
+        ("rte", [INDEXED[0], INDEXED[1].replace("0", "00")], r":2: index must be 0 \(got '00'\)"),
+        ("rte", [line.partition("\t")[2] for line in INDEXED], ":1: the header has no column 'index'"),
+        ("ax", [*INDEXED[:2], *INDEXED[3:]], r":3: index must be 1 \(got '2'\)"),
+    ],
+)
+def test_rows_of_a_test_file_are_where_their_index_says(tmp_path, name, lines, message):
+    whole = write(tmp_path, "whole.tsv", QQP_TEST if name == "qqp" else INDEXED)
+    assert [row.label for row in read_part([whole], name, "test")] == [None] * 3
+    path = write(tmp_path, "test.tsv", lines)
+    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
+        read_part([path], name, "test")
 
 
 def test_qqp_with_too_many_lines_that_are_no_rows(tmp_path):
@@ -303,16 +378,20 @@ def test_qqp_with_too_many_lines_that_are_no_rows(tmp_path):
 
 def test_missing_files_and_wrong_options(tmp_path, parser):
     with pytest.raises(
-        FileNotFoundError, match=r"train\.tsv or .* is not in .*raw/STS-B.*STS-B\.zip.*raw_from"
-    ):
-        GLUE(tmp_path, name="stsb", parser=parser)
+        FileNotFoundError, match=r"train\.tsv is not in .*raw/STS-B.*STS-B\.zip.*raw_from"
+    ) as caught:
+        GLUE(tmp_path, "stsb", parser=parser)
+    for file in ("sample10k-train.json", "sample10k-dev.json", "dev.tsv"):
+        assert str(caught.value).count(file) == 1
+    with pytest.raises(ValueError, match=r"'name' must be one of .* \(got 'train'\)"):
+        GLUE(tmp_path, "train", "stsb", parser=parser)
     with pytest.raises(ValueError, match=r"'name' must be one of cola, .* ax \(got 'wnli'\)"):
         GLUE(tmp_path, name="wnli", parser=parser)
     with pytest.raises(ValueError, match=r"'val_from' must be one of train, dev \(got 'test'\)"):
-        GLUE(tmp_path, val_from="test", parser=parser)
+        GLUE(tmp_path, "cola", val_from="test", parser=parser)
 
 
 def test_too_small_a_training_file_has_no_tenth(tmp_path, parser):
     write(tmp_path, "train.tsv", ["x\t1\t\tA dog ran."] * 9)
     with pytest.raises(ValueError, match=r"the split 'val' has no examples in .*train\.tsv"):
-        GLUE(tmp_path / "glue", "val", parser=parser, raw_from=tmp_path)
+        GLUE(tmp_path / "glue", "cola", "val", parser=parser, raw_from=tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.datasets.selection_pool import Pool
-from graphdep.datasets.spread import spread
+from graphdep.datasets.spread import spread, spread_rows
 
 
 def pools(*sizes: int) -> list[Pool]:
@@ -59,3 +59,20 @@ def test_no_pool_is_kept():
     next(found)
     assert 50 < read < 60
     assert numbers(spread(lambda: iter(()), 3)) == []
+
+
+@given(total=st.integers(0, 200), limit=st.integers(1, 250))
+def test_rows_are_one_of_each_part(total, limit):
+    found = spread_rows(range(total), limit)
+    count = min(total, limit)
+    parts = [range(k * total // count, (k + 1) * total // count) for k in range(count)]
+    assert all(row in part for row, part in zip(found, parts, strict=True))
+    assert spread_rows(range(total), limit) == found
+
+
+def test_rows_that_are_drawn_stay_the_same():
+    # Written down: with others, runs on a part of a corpus could not be compared.
+    assert spread_rows(range(40), 8) == ROWS_OF_40
+
+
+ROWS_OF_40 = [0, 6, 10, 19, 24, 25, 31, 39]

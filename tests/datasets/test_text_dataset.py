@@ -127,6 +127,15 @@ def test_enhanced_arcs_of_pieces(tmp_path, parser, new_tokens, write_sick):
     assert data.arc_index.tolist() == [[1, 2, 5, 9, 1, 15, 16, 15], [2, 5, 9, 10, 10, 16, 19, 19]]
 
 
+def test_other_rules_have_another_file(tmp_path, parser, write_sick, monkeypatch):
+    options = {"parser": parser, "raw_from": write_sick()}
+    for rules in (1, 2, 2):
+        monkeypatch.setattr(module, "enhance_fingerprint", lambda rules=rules: f"rules-{rules}")
+        SICK(tmp_path / "sick", arcs="enhanced", **options)
+        SICK(tmp_path / "sick", **options)  # which has nothing to do with them
+    assert len([*(tmp_path / "sick" / "processed").iterdir()]) == 3
+
+
 def test_words_that_come_enhanced_are_kept(tmp_path, new_parser, write_sick):
     parser = new_parser()
     parse = parser.parse_texts

@@ -98,6 +98,9 @@ def test_what_is_damaged_is_refused(tmp_path, name, content, message):
         ("", "number", r"'x' must be a number \(got ''\)"),
         (True, "number", r"'x' must be a number \(got 'True'\)"),
         (None, "number", "'x' must be a number"),
+        ("1e300", "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '1e300'\)"),
+        (-1e39, "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '-1e\+39'\)"),
+        (10**400, "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '1000"),
     ],
 )
 def test_a_value_that_is_none_is_refused_with_its_place(tmp_path, value, kind, message):
@@ -108,8 +111,10 @@ def test_a_value_that_is_none_is_refused_with_its_place(tmp_path, value, kind, m
 
 
 def test_numbers(tmp_path):
-    path = write(tmp_path, "x.jsonl", "".join(json.dumps({"x": x}) + "\n" for x in ["1.5", " 2 ", 3, -4e-1]))
-    assert [row.number("x") for row in read_text_rows(path, ["x"])] == [1.5, 2.0, 3.0, -0.4]
+    path = write(
+        tmp_path, "x.jsonl", "".join(json.dumps({"x": x}) + "\n" for x in ["1.5", " 2 ", 3, -4e-1, "-3.4e38"])
+    )
+    assert [row.number("x") for row in read_text_rows(path, ["x"])] == [1.5, 2.0, 3.0, -0.4, -3.4e38]
 
 
 cells = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)

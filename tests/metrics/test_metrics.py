@@ -12,6 +12,7 @@ from graphdep.metrics import (
     MACRO_F1,
     MCC,
     MSE,
+    MSE_OF_NUMBERS,
     PEARSON,
     PEARSON_SPEARMAN,
     SPEARMAN,
@@ -117,3 +118,11 @@ def test_sizes_must_agree():
         MSE(np.ones(2), np.ones(3))
     with pytest.raises(ValueError, match="accuracy: .*vectors of one size > 0"):
         ACCURACY(np.ones(0), np.ones(0))
+
+
+def test_the_mean_squared_error_of_labels_of_any_scale():
+    a, b = np.random.default_rng(1).random((2, 20))
+    assert MSE_OF_NUMBERS(a, b) == MSE(a, b)
+    assert MSE_OF_NUMBERS.name == MSE.name
+    assert "1-5 scale" in MSE.signature
+    assert "1-5" not in MSE_OF_NUMBERS.signature

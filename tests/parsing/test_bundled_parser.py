@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import copy
+import logging
 import pickle
 import re
 import shutil
 import socket
+import traceback
 from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -155,6 +158,29 @@ def test_missing_and_broken_models_are_named(tmp_path):
         (tmp_path / file.name).write_bytes(b"no model")
     with pytest.raises(ParserUnavailableError, match="do not load"):
         BundledParser(tmp_path).parse(["hello"])
+
+
+class Hostile:
+    def __reduce__(self):
+        return print, ("has run",)
+
+
+@pytest.mark.parametrize("kind", ["tokenizer", "parser"])
+def test_a_hostile_model_is_refused_and_nobody_advises_to_read_it(tmp_path, capfd, caplog, kind):
+    for file in BUNDLED.glob("*.pt"):
+        shutil.copy(file, tmp_path)
+    torch.save({"model": Hostile()}, tmp_path / f"en_ewt_{kind}.pt")
+    with pytest.raises(ParserUnavailableError) as caught:
+        BundledParser(tmp_path, use_gpu=False).parse(["hello"])
+    assert str(caught.value) == (
+        f"the models in {tmp_path} do not load: en_ewt_{kind}.pt is no model file, or holds more than "
+        "weights and plain values, which could run code of its own"
+    )
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "weights_only" not in shown
+    assert "ERROR" not in caplog.text
+    assert capfd.readouterr() == ("", "")
+    assert not logging.getLogger("stanza").filters
 
 
 def test_another_folder_has_its_own_names_and_language(parser, tmp_path):

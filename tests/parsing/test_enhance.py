@@ -3,7 +3,9 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import random
+import re
 import sys
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
-from graphdep.parsing import enhance, pybart_rules
+from graphdep.parsing import enhance, enhance_fingerprint, pybart_rules
 from graphdep.parsing.pybart_converter import PybartConverter
 from graphdep.testing.random_trees import random_sentence
 
@@ -65,6 +67,72 @@ RELATIVE = tree("""
     rocks NNS 9 nsubj
     hide VBP 6 advcl
 """)
+IN_WHICH = """
+    He PRP 2 nsubj
+    sat VBD 0 root
+    by IN 5 case
+    the DT 5 det
+    house NN 2 obl
+    in IN 7 case
+    which WDT 9 obl
+    she PRP 9 nsubj
+    lives VBZ 5 acl:relcl
+"""
+STRANDED = """
+    He PRP 2 nsubj
+    sat VBD 0 root
+    by IN 5 case
+    the DT 5 det
+    house NN 2 obl
+    which WDT 8 obl
+    she PRP 8 nsubj
+    lives VBZ 5 acl:relcl
+    in IN 6 case
+"""
+WHERE = """
+    sat VBD 0 root
+    by IN 3 case
+    house NN 1 obl
+    where WRB 6 advmod
+    she PRP 6 nsubj
+    lives VBZ 3 acl:relcl
+"""
+TWO_ANTECEDENTS = """
+    sat VBD 0 root
+    by IN 3 case
+    house NN 1 obl
+    or CC 5 cc
+    garden NN 3 conj
+    in IN 7 case
+    which WDT 9 obl
+    she PRP 9 nsubj
+    lives VBZ 3 acl:relcl
+"""
+WHOSE = """
+    sat VBD 0 root
+    by IN 3 case
+    house NN 1 obl
+    whose WP$ 5 nmod:poss
+    roof NN 6 nsubj
+    leaks VBZ 3 acl:relcl
+"""
+MOST_OF_WHOM = """
+    spoke VBD 0 root
+    to IN 3 case
+    friends NNS 1 obl
+    most JJS 7 nsubj
+    of IN 6 case
+    whom WP 4 nmod
+    left VBD 3 acl:relcl
+"""
+QUESTION = """
+    those DT 6 nsubj
+    who WP 3 nsubj
+    asked VBD 1 acl:relcl
+    whose WP$ 5 nmod:poss
+    roof NN 3 obj
+    left VBD 0 root
+"""
 CONTROL = tree("""
     Lee NNP 2 nsubj
     wants VBZ 0 root
@@ -129,6 +197,40 @@ def test_relative_clauses_make_cycles(level):
 
 @needs_pybart
 @pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
+@pytest.mark.parametrize("clause", [IN_WHICH, STRANDED])
+def test_a_preposition_of_a_relative_pronoun_is_on_the_arc_of_the_antecedent(clause, level):
+    found = graph(tree(clause), level)
+    assert found["house"] == {"obl:by(sat)", "obl:in(lives)"}
+    assert found["which"] == {"ref(house)"}
+    assert found["in"] == {"case(which)"}
+    assert found["by"] == {"case(house)"}
+
+
+@needs_pybart
+@pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
+def test_the_preposition_of_the_antecedent_is_none_of_the_clause(level):
+    found = graph(tree(WHERE), level)
+    assert found["house"] == {"obl:by(sat)", "obl(lives)"}
+    assert found["where"] == {"ref(house)"}
+    found = graph(tree(TWO_ANTECEDENTS), level)
+    assert found["house"] == {"obl:by(sat)", "obl:in(lives)"}
+    assert found["garden"] == {"obl:by(sat)", "obl:in(lives)", "conj:or(house)"}
+
+
+@needs_pybart
+@pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
+def test_relative_pronouns_below_a_word_of_the_clause(level):
+    found = graph(tree(WHOSE), level)
+    assert found["house"] == {"obl:by(sat)", "nmod:poss(roof)"}
+    assert found["whose"] == {"ref(house)"}
+    found = graph(tree(MOST_OF_WHOM), level)
+    assert found["friends"] == {"obl:to(spoke)", "nmod:of(most)"}
+    assert found["whom"] == {"ref(friends)"}
+    assert graph(tree(QUESTION), level)["whose"] == {"nmod:poss(roof)"}
+
+
+@needs_pybart
+@pytest.mark.parametrize("level", ["enhanced", "enhanced++"])
 def test_subjects_of_open_complements(level):
     found = graph(CONTROL, level)
     assert found["Lee"] == {"nsubj(wants)", "nsubj:xsubj(help)"}
@@ -173,6 +275,44 @@ def test_quantificational_modifiers():
     assert found["snow"] == {"obj(saw)"}
     assert found["lots"] == {"det:qmod(snow)"}
     assert found["of"] == {"fixed(lots)"}
+
+
+PARTITIVES = tree("""
+    Some DT 8 nsubj
+    of IN 3 case
+    them PRP 1 nmod
+    and CC 5 cc
+    many JJ 1 conj
+    of IN 7 case
+    us PRP 5 nmod
+    left VBD 0 root
+""")
+TWO_PREPOSITIONS = tree("""
+    it PRP 2 nsubj
+    sat VBD 0 root
+    in IN 4 case
+    front NN 2 obl
+    of IN 6 case
+    us PRP 4 nmod
+    but CC 8 cc
+    close RB 4 conj
+    to IN 10 case
+    them PRP 8 obl
+""")
+
+
+@needs_pybart
+def test_a_conjunct_that_another_word_takes_the_place_of_keeps_its_conjunction():
+    found = graph(PARTITIVES, "enhanced++")
+    assert found["them"] == {"nsubj(left)"}
+    assert found["us"] == {"nsubj(left)", "conj:and(them)"}
+    assert found["Some"] == {"det:qmod(them)"}
+    assert found["many"] == {"det:qmod(us)"}
+    assert graph(PARTITIVES, "enhanced")["many"] == {"nsubj(left)", "conj:and(Some)"}
+    found = graph(TWO_PREPOSITIONS, "enhanced++")
+    assert found["us"] == {"obl:in_front_of(sat)"}
+    assert found["them"] == {"obl:close_to(sat')"}
+    assert found["sat'"] == {"conj:but(sat)"}
 
 
 @needs_pybart
@@ -282,8 +422,13 @@ def test_enhanced_alone_adds_none_of_that(sentence):
 
 # -- whatever the input ------------------------------------------------------------------------------------
 
-LABELS = "nsubj obj obl nmod conj cc case mark xcomp advcl acl acl:relcl aux:pass det fixed advmod parataxis"
-FORMS = "of in front out the a bunch both to and from who where by walked dog [COPY] _ | 3.1".split()
+LABELS = (
+    "nsubj obj obl nmod nmod:poss conj cc case mark xcomp advcl acl acl:relcl aux:pass det fixed advmod "
+    "parataxis"
+)
+FORMS = (
+    "of in front out the a bunch both to and from who whose which where by walked dog [COPY] _ | 3.1".split()
+)
 TAGS = ["NN", "VB", "IN", "WRB", "JJ", "_"]
 
 
@@ -368,6 +513,22 @@ def test_rules_that_do_not_come_to_an_end(monkeypatch, caplog):
 def test_pybart_itself_is_not_imported():
     enhance([BUNCH])  # else it would ask for spaCy
     assert "pybart" not in sys.modules
+
+
+@needs_pybart
+def test_the_fingerprint_names_what_changes_the_graphs(monkeypatch):
+    assert re.fullmatch(r"pybart-[\d.]+/rules-\d+", enhance_fingerprint())
+    before = enhance_fingerprint()
+    monkeypatch.setattr(sys.modules["graphdep.parsing.enhance"], "RULES_VERSION", 10**6)
+    assert enhance_fingerprint() != before
+
+
+def test_the_fingerprint_without_the_package(monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(sys.modules["graphdep.parsing.enhance"], "version", missing)
+    assert enhance_fingerprint() is None
 
 
 def test_without_the_package(monkeypatch):

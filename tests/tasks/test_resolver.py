@@ -16,6 +16,8 @@ def test_tasks_that_exist():
     assert single == {"sst", "sst2", "cola", "glue-sst2"}
     assert resolve_task("csv").metrics[0].name == "accuracy"
     assert resolve_task("csv-regression").metrics[0].name == "mse"
+    assert "1-5 scale" not in resolve_task("csv-regression").signatures["mse"]
+    assert "1-5 scale" in resolve_task("sick-r").signatures["mse"]
     assert [resolve_task(name).goal.classifies for name in ("csv", "csv-regression", "sick-r")] == [
         True,
         False,

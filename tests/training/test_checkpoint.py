@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import zipfile
 from pathlib import Path
@@ -101,6 +102,36 @@ def altered(checkpoint: Path, path: Path, key: str, value: object) -> Path:
 def test_parts_that_do_not_fit_are_refused(tmp_path, checkpoint, key, value, message):
     with pytest.raises(ValueError, match=f"bad.ckpt: damaged checkpoint .*{message}"):
         load_task(altered(checkpoint, tmp_path / "bad.ckpt", key, value))
+
+
+LABELS = [
+    (["x", "x"], r"'labels\[1\]' is 'labels\[0\]' once more \(got str 'x'\)"),
+    ([1, "1"], r"'labels\[1\]' must be a text, .* as 'labels\[0\]', int 1 \(got str '1'\)"),
+    ([0, True], r"'labels\[1\]' must be a text, .* \(got bool True\)"),
+    ([["x"], ["y"]], r"'labels\[0\]' must be a text, a number or a truth value \(got list"),
+    ([None, "x"], r"'labels\[0\]' must be a text, .* \(got NoneType None\)"),
+    ([0.5, float("nan")], r"'labels\[1\]' must be finite \(got nan\)"),
+    ([float("inf"), 0.5], r"'labels\[0\]' must be finite \(got inf\)"),
+    (["x", "x\0"], r"'labels\[1\]' has a control character or half a character \(got str 'x.x00'\)"),
+    (["x\ny", "x"], r"'labels\[0\]' has a control character"),
+    (["x", "\ud800"], r"'labels\[1\]' has a control character or half"),
+]
+
+
+@pytest.mark.parametrize(("labels", "message"), LABELS)
+def test_labels_that_are_no_names_of_classes_are_refused(tmp_path, checkpoint, labels, message):
+    path = altered(checkpoint, tmp_path / "bad.ckpt", "labels", labels)
+    for read in (read_checkpoint, load_task):
+        with pytest.raises(ValueError, match=f"bad.ckpt: damaged checkpoint: {message}"):
+            read(path)
+    state = load_task(checkpoint)[1]
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(state, labels=labels)
+
+
+@pytest.mark.parametrize("labels", [["y", "x", "z ä"], [3, 1, 2], [0.5, 1.5, -2.0]])
+def test_labels_of_one_kind_are_kept(tmp_path, checkpoint, labels):
+    assert load_task(altered(checkpoint, tmp_path / "good.ckpt", "labels", labels))[1].labels == labels
 
 
 def test_a_changed_byte_is_found(tmp_path, checkpoint):

@@ -56,6 +56,18 @@ def test_with_a_test_file(tmp_path, settings):
     assert train(config(settings, test=str(moved)), tmp_path / "run", resume=True) == result
 
 
+def test_evaluation_on_a_file_with_other_columns(tmp_path, settings):
+    checkpoint = train(config(settings), tmp_path / "run")["checkpoint"]
+    same = evaluate(checkpoint, settings={"test": settings["train"]})["metrics"]
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps({"body": text, "sort": label}) + "\n" for text, label in ROWS))
+    columns = {"text_columns": "body", "label_column": "sort"}
+    files = {"train": str(other), "test": str(other)}
+    assert evaluate(checkpoint, settings={**files, **columns})["metrics"] == same
+    with pytest.raises(ValueError, match=r"'text_columns' must name as many .* 1 \(got 'body, sort'\)"):
+        evaluate(checkpoint, settings={**files, **columns, "text_columns": "body, sort"})
+
+
 def test_a_checkpoint_keeps_its_classes(tmp_path, settings):
     checkpoint = train(config(settings), tmp_path / "run")["checkpoint"]
     three = write(tmp_path / "three.csv", [*ROWS, ("so what", "odd")])

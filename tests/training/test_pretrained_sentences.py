@@ -12,8 +12,8 @@ from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
 from graphdep.training.ablation import ablate
+from graphdep.training.backbone import load_pretrained
 from graphdep.training.build import build_edges, build_task
-from graphdep.training.build_selection import load_pretrained
 from graphdep.training.model_presets import MODELS
 
 BERTS = [name for name in MODELS if name.startswith("bert")]
@@ -108,7 +108,7 @@ def test_rows_of_other_data_are_compared(short, corpus, tmp_path):
     summary = ablate("sick-e", ["bert", "bert-dam-basic"], [0, 1], tmp_path, settings=settings)
     assert summary["rows"][1]["against"]["row"] == "bert"
     assert summary["rows"][1]["label"] == "bert-dam-basic"  # the encoder is every row's
-    assert summary["encoder"] == settings["encoder"]
+    assert summary["encoders"] == [settings["encoder"]]
 
 
 def test_learning_rates_of_what_is_new(short, corpus):
@@ -132,9 +132,10 @@ def test_learning_rates_of_what_is_new(short, corpus):
     [
         ({"level_embedding": True}, "'level_embedding' is for encoder='transformer'"),
         ({"vectors": "x.txt"}, "'vectors' are for an encoder that is trained from scratch"),
-        ({"encoder": "transformer", "freeze_layers": 1}, "are for a pretrained encoder"),
-        ({"encoder": "transformer", "relation_terms": "key-value"}, "is for a pretrained encoder"),
-        ({"encoder": "transformer", "head_lr": 0.1}, "'head_lr' must be above 0, and is for a pretrained"),
+        ({"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
+        ({"links": "none"}, "'links' is for edges='dam' on a pretrained encoder"),
+        ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on a pretrained encoder, without 'tree'"),
+        ({"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
         ({"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
         ({"max_length": 4}, "'max_length' must be at least 5"),
     ],
@@ -142,6 +143,24 @@ def test_learning_rates_of_what_is_new(short, corpus):
 def test_settings_that_cannot_be(settings, message, short):
     with pytest.raises(ValueError, match=message):
         TrainConfig.of("bert", **{**short, "task": "sst", **settings})
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"freeze_layers": 1}, "are for a pretrained encoder"),
+        (
+            {"relation_terms": "key-value"},
+            "'relation_terms' is for relation_attention in a pretrained encoder",
+        ),
+        ({"head_lr": 0.1}, "'head_lr' must be above 0, and is for a pretrained encoder"),
+        ({"arcs": "enhanced++"}, "'arcs' is for edges='dam' on a pretrained encoder"),
+        ({"encoder": "gru"}, "'encoder' must be one of transformer.*begin with 'bert'"),
+    ],
+)
+def test_settings_that_need_a_pretrained_encoder(setting, message):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig.of("dt", task="sst", **setting)
 
 
 def test_edges_that_keep_words_from_cls(short):
@@ -188,3 +207,44 @@ def test_glue_may_be_trained_on_all_of_train(short, tmp_path):
 def test_other_corpora_have_one_way_to_split(short, opinions):
     with pytest.raises(ValueError, match="'val_from' is not for task 'sst'"):
         TrainConfig.of("bert", **{**opinions, **short, "val_from": "dev"})
+
+
+def test_the_paper_stands_beside_the_rows_that_it_has():
+    from graphdep.training.published import PAPER
+
+    assert PAPER["cola"].rows.keys() <= MODELS.keys()
+    assert sum(PAPER["cola"].examples.values()) == 8551 + 1043
+    assert sum(PAPER["glue-sst2"].examples.values()) == 67349 + 872
+
+
+def test_other_weights_in_the_same_folder_are_another_run(short, corpus, tmp_path):
+    settings = {**corpus, **short, "task": "sick-e", "encoder": write_tiny_encoder(tmp_path / "bert")}
+    config = TrainConfig.of("bert", **settings)
+    before = load_splits(config).digest()
+    elsewhere = dataclasses.replace(config, encoder=write_tiny_encoder(tmp_path / "copy"))
+    assert load_splits(elsewhere).digest() == before
+    assert elsewhere.digest(before) == config.digest(before)
+    encoder = load_pretrained(config)
+    with torch.no_grad():
+        encoder.model.embeddings.word_embeddings.weight[7] += 1
+    encoder.save_pretrained(tmp_path / "bert")
+    assert load_splits(config).digest() != before
+
+
+def test_edges_that_a_checkpoint_has_no_parts_for(short, opinions, tmp_path):
+    train(TrainConfig.of("bert", **{**opinions, **short}), tmp_path)
+    with pytest.raises(ValueError, match="'edges' cannot be 'dam': the model was trained without relation"):
+        evaluate(tmp_path / "best.ckpt", settings={"edges": "dam"})
+
+
+def test_names_of_classes_are_part_of_a_run(short, tmp_path):
+    digests = set()
+    for labels in (("bad", "good"), ("awful", "great")):
+        rows = "".join(f"ann saw bob {n},{labels[n % 2]}\n" for n in range(20))
+        (tmp_path / "own.csv").write_text(f"text,label\n{rows}")
+        own = {"train": str(tmp_path / "own.csv"), "text_columns": "text", "label_column": "label"}
+        config = TrainConfig.of(
+            "bert", **{**short, **own, "task": "csv", "parser": "chain", "root": str(tmp_path / "csv")}
+        )
+        digests.add(load_splits(config).digest())
+    assert len(digests) == 2

@@ -96,8 +96,8 @@ def test_frozen_layers_keep_their_weights_and_others_do_not(pools, folder, tmp_p
 
 
 def test_learning_rates_fall_from_layer_to_layer(pools, folder):
+    from graphdep.training.backbone import load_pretrained
     from graphdep.training.build import build_task
-    from graphdep.training.build_selection import load_pretrained
 
     config = TrainConfig.of("bert-sia", **{**pools, "encoder": folder, "layer_decay": 0.5, "lr": 0.01})
     task = build_task(config, 5, 5, pretrained=load_pretrained(config))
@@ -198,8 +198,8 @@ def test_post_training_without_trees_takes_no_edges_of_trees():
 
 
 def test_what_stands_on_the_encoder_may_learn_faster_and_biases_do_not_decay(pools, folder):
+    from graphdep.training.backbone import load_pretrained
     from graphdep.training.build import build_task
-    from graphdep.training.build_selection import load_pretrained
 
     settings = {
         **pools,

@@ -90,7 +90,7 @@ def test_parse_settings_refuses_a_key_twice():
         ({"encoder": "gru"}, "'encoder' must be one of transformer, word-average.*got 'gru'"),
         ({"encoder": "lstm"}, "'edges' are for encoder='transformer'.*edges='dt', encoder='lstm'"),
         ({"edges": None}, "'edges' are for encoder='transformer'.*edges=None"),
-        ({"model": "berd"}, "no model 'berd'; choose one of transformer"),
+        ({"model": "berd"}, "no model 'berd' .did you mean 'bert'..; choose one of transformer"),
         ({"nonsense": 1}, "unknown setting 'nonsense'"),
     ],
 )

@@ -4,9 +4,11 @@ import torch
 from hypothesis import given
 from torch_geometric.data import Batch, Data
 
+from graphdep import RelationVocab, Sentence
+from graphdep.alignment import EncodedUtterance, text_data
 from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples
-from graphdep.transforms import Nodes
+from graphdep.transforms import Nodes, resolve
 
 
 @given(examples())
@@ -50,3 +52,38 @@ def test_words_in_any_order_without_pieces():
     nodes = Nodes(Data(node_type=torch.zeros_like(word), word=word, utterance=torch.zeros_like(word)))
     assert nodes.first.tolist() == [0, 1, 2]
     assert not nodes.has_pieces
+
+
+class Letters:
+    """A piece for every letter of a word."""
+
+    cls_id, sep_id, eou_id, fingerprint = 1, 2, 3, "letters"
+
+    def encode(self, words):
+        return [[ord(letter) % 50 for letter in word] for word in words]
+
+
+def test_the_pieces_of_an_empty_node_are_linked():
+    """Empty nodes have no number; two of them in one utterance are two all the same."""
+    rows = [
+        (f"1.{i}", form, *"______", arcs, "_") for i, form, arcs in ((1, "def", "1:conj"), (2, "gh", "2:dep"))
+    ]
+    deps = [[("0", "root")], [("1.1", "obj")]]
+    sentence = Sentence(["ab", "c"], [0, 1], ["root", "obj"], deps=deps, empty=rows)
+    relations = RelationVocab()
+    text = EncodedUtterance.of(sentence, Letters(), relations, arcs="enhanced")
+    data = text_data(text, tokens=Letters(), max_length=20)
+    assert data.word.tolist() == [-1, 0, 0, 1, -1, -1, -1, -1, -1, -1]
+    first = [0, 1, 1, 3, 4, 4, 4, 7, 7, 9]
+    batch = Batch.from_data_list([data, data])
+    assert Nodes(batch).first.tolist() == [*first, *(10 + node for node in first)]
+    assert Nodes(resolve("dam")(data)).first.tolist() == [*first, 10, 11, 12]
+    for pieces, wanted in (
+        ("all", {(1, 10), (2, 10), (4, 10), (5, 10), (6, 10)}),
+        ("first", {(1, 10), (4, 10)}),
+    ):
+        out = resolve("dam", pieces=pieces, overview=())(data)
+        assert out.arc_index.T.tolist() == [[4, 3], [1, 4], [3, 7]]
+        linked = {*zip(*out.edge_index.tolist())} - {(node, node) for node in range(13)}
+        arc = out.arc_node_index[1]  # from the first word to the first empty node
+        assert {pair for pair in linked if pair[1] == arc} == {(a, int(arc)) for a, _ in wanted}

@@ -22,7 +22,7 @@ def test_against_loop(data):
     before = data.clone()
     out = Unlabelled()(data)
     assert_same_data(data, before)
-    kept = (RelationVocab.NONE, RelationVocab.SELF)
+    kept = (RelationVocab.NONE, RelationVocab.SELF, RelationVocab.UNK)
     assert out.deprel.tolist() == [x if x in kept else DEP for x in data.deprel.tolist()]
     assert out.arc_type.tolist() == [DEP] * data.arc_index.size(1)
     assert torch.equal(out.arc_index, data.arc_index)
@@ -33,7 +33,7 @@ def test_arcs_without_a_label_and_learned_ones():
     s = Sentence(["a", "b", "c"], [0, 1, 1], ["root", "obl:in_front_of", "nsubj"])
     data = to_data([s], relations=relations)
     data.arc_type[2] = RelationVocab.UNK
-    assert Unlabelled()(data).arc_type.tolist() == [DEP] * 3
+    assert Unlabelled()(data).arc_type.tolist() == [DEP, DEP, RelationVocab.UNK]
     assert data.arc_type.unique().numel() == 3
 
 
@@ -47,6 +47,19 @@ def test_dt_then_is_dt_without_labels(data):
 def test_relation_nodes_then_are_alike(example):
     data = RelationNodes()(Unlabelled()(to_data([example])))
     assert data.deprel[data.arc_node_index].tolist() == [DEP] * 9
+
+
+def test_the_root_is_a_label_too():
+    data = to_data([Sentence(["a", "b"], [0, 1], ["root", "nsubj"])], root=False)
+    assert Unlabelled()(data).deprel.tolist() == [DEP, DEP]
+    assert Unlabelled()(data).arc_type.tolist() == [DEP]
+
+
+def test_data_without_labels(example):
+    data = to_data([example])
+    del data["deprel"]
+    with pytest.raises(ValueError, match="Unlabelled merges labels: the data has no 'deprel'"):
+        Unlabelled()(data)
 
 
 def test_stale_labels(example):

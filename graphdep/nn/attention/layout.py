@@ -230,8 +230,12 @@ class AttentionLayout:
         return self._rows[heads]
 
     def materialize(self) -> AttentionLayout:
-        """The same pairs, all of them explicit."""
-        return self if self.group is None else AttentionLayout(self.pairs, self.num_nodes)
+        """The same pairs, all of them explicit; the same layout each time."""
+        return self if self.group is None else self._explicit
+
+    @cached_property
+    def _explicit(self) -> AttentionLayout:
+        return AttentionLayout(self.pairs, self.num_nodes)
 
 
 @torch.compiler.disable  # reads values

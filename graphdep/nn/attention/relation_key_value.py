@@ -8,6 +8,7 @@ from graphdep.nn.attention.edge_terms import EdgeTerms, check_edge_type
 from graphdep.vocab import RelationVocab
 
 SCALINGS = ("paper", "code")
+STARTS = ("zero", "random")
 
 
 class RelationKeyValue(nn.Module):
@@ -27,13 +28,15 @@ class RelationKeyValue(nn.Module):
     :math:`-\mathbf{r}^v_0`, which the bias of the value projection can hold.
 
     Both tables start at zero, so that a pretrained layer computes at first what it did without them. Their
-    gradients are not zero.
+    gradients are not zero. In the paper they start at random: that is ``start="random"``, drawn as BERT's
+    embeddings are, with standard deviation 0.02.
 
     Args:
         num_relations: Number of relation ids.
         heads: Number of attention heads.
         head_channels: Size of a head, :math:`d`.
         scaling: ``"paper"`` or ``"code"``. (default: ``"paper"``)
+        start: ``"zero"`` or ``"random"``. (default: ``"zero"``)
 
     Shapes:
         - x: :math:`(|\mathcal{V}|, C)`, not read; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
@@ -42,35 +45,46 @@ class RelationKeyValue(nn.Module):
           :math:`(|\mathcal{E}|, H, d)`
 
     Raises:
-        ValueError: If :obj:`scaling` is unknown, or a relation is not in the tables.
+        ValueError: If :obj:`scaling` or :obj:`start` is unknown, or a relation is not in the tables.
     """
 
-    def __init__(self, num_relations: int, heads: int, head_channels: int, *, scaling: str = "paper") -> None:
+    def __init__(
+        self,
+        num_relations: int,
+        heads: int,
+        head_channels: int,
+        *,
+        scaling: str = "paper",
+        start: str = "zero",
+    ) -> None:
         super().__init__()
         if scaling not in SCALINGS:
             raise ValueError(f"'scaling' must be 'paper' or 'code' (got {scaling!r})")
-        self.heads, self.head_channels, self.scaling = heads, head_channels, scaling
+        if start not in STARTS:
+            raise ValueError(f"'start' must be 'zero' or 'random' (got {start!r})")
+        self.heads, self.head_channels, self.scaling, self.start = heads, head_channels, scaling, start
         self.key = nn.Embedding(num_relations, head_channels)
         self.value = nn.Embedding(num_relations, head_channels)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        nn.init.zeros_(self.key.weight)
-        nn.init.zeros_(self.value.weight)
+        for table in (self.key, self.value):
+            nn.init.normal_(table.weight, std=0.02 if self.start == "random" else 0.0)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
         check_edge_type(edge_type, edge_index, self.key.num_embeddings)
         typed = (edge_type != RelationVocab.NONE).unsqueeze(-1)
-        key, value = (self._per_head(table(edge_type) * typed) for table in (self.key, self.value))
+        key, value = (table(edge_type) * typed for table in (self.key, self.value))
         if self.scaling == "code":
             key = key * self.head_channels**0.5  # what edge_attention divides by
-        return EdgeTerms(edge_key=key, edge_value=value)
+        return EdgeTerms(edge_key=self._for_heads(key), edge_value=self._for_heads(value))
 
-    def _per_head(self, rows: Tensor) -> Tensor:
+    def _for_heads(self, rows: Tensor) -> Tensor:
+        """The same for all heads: a view, which holds each vector once."""
         return rows.unsqueeze(1).expand(-1, self.heads, -1)
 
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.key.num_embeddings}, heads={self.heads}, "
-            f"head_channels={self.head_channels}, scaling={self.scaling!r})"
+            f"head_channels={self.head_channels}, scaling={self.scaling!r}, start={self.start!r})"
         )

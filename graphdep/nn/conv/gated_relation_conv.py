@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention.edge_terms import write_out
 from graphdep.nn.attention.gated_relation_score import GatedRelationScore
 from graphdep.nn.conv.attention_conv import AttentionConv
 
@@ -86,9 +87,8 @@ class GatedRelationConv(AttentionConv):
     ) -> Any:
         edge_index = self._check(x, edge_index)
         layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
-        if self.score.untyped == "gate" and layout.group is not None:
-            edge_type = nn.functional.pad(edge_type, (0, layout.pairs.size(1) - layout.num_edges))
-            layout = layout.materialize()
+        if self.score.untyped == "gate":
+            layout, edge_type = write_out(layout, edge_type)
             edge_index = layout.edge_index
         terms = self.score(x, edge_index, edge_type)
         return self.attend(

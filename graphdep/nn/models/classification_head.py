@@ -51,5 +51,8 @@ class ClassificationHead(nn.Module):
         nn.init.normal_(self.lin.weight, std=self.std)
         nn.init.zeros_(self.lin.bias)
 
+    def extra_repr(self) -> str:
+        return f"std={self.std}"
+
     def forward(self, x: Tensor) -> Tensor:
         return self.lin(self.dropout(x))

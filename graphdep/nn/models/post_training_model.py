@@ -55,7 +55,9 @@ class PostTrainingModel(nn.Module):
         self._reset_heads()  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, the heads as BERT's are; a pretrained encoder stays as it is."""
+        """Draws everything anew, the heads as BERT's are, added relations and terms too; pretrained weights
+        stay.
+        """
         reset(self.encoder)
         self._reset_heads()
 

@@ -44,7 +44,9 @@ class SelectionModel(nn.Module):
         self._reset_mlp()  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:
-        """Draws everything anew, the MLP as BERT's layers are; a pretrained encoder stays as it is."""
+        """Draws everything anew, the MLP as BERT's layers are, added relations and terms too; pretrained
+        weights stay.
+        """
         reset(self.encoder)
         self._reset_mlp()
 

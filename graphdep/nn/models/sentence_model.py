@@ -26,6 +26,8 @@ class SentenceModel(nn.Module):
 
     Example:
         >>> encoder = load_encoder("bert-base-uncased")
+        >>> relations = RelationEmbedding(len(RelationVocab()), encoder.embedding_channels)
+        >>> encoder = encoder.add_relations(relations)  # which edges="dam" have nodes for
         >>> head = ClassificationHead(encoder.hidden_channels, 2, dropout=0.1, std=0.02)
         >>> model = SentenceModel(encoder, head)
         >>> model(encoder.to_data([("It rains.", "The sun shines.")], edges="dam")).shape

@@ -11,8 +11,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.nn._layout import layout_of
 from graphdep.nn.conv import SIAConv
-from graphdep.nn.models._layout import layout_of
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.transforms import PRESETS, resolve
 
@@ -103,7 +103,7 @@ class SIA(TextEncoder):
         self._reset_layers()  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:
-        """Draws everything anew; a pretrained encoder stays as it is."""
+        """Draws everything anew, added relations and terms too; pretrained weights stay."""
         reset(self.encoder)
         self._reset_layers()
 

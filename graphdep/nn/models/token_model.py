@@ -35,8 +35,10 @@ class TokenModel(nn.Module):
         ValueError: If :obj:`num_classes` is below 1.
 
     Example:
-        >>> model = TokenModel(encoder := load_encoder("bert-base-uncased"), num_classes=9)
-        >>> logits, nodes = model(data := encoder.to_data(["Ann lives in Ohio."], edges="dam"))
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> model = TokenModel(encoder, num_classes=9)
+        >>> data = encoder.to_data(["Ann lives in Ohio."])
+        >>> logits, nodes = model(data)
         >>> data.word[nodes]
         tensor([0, 1, 2, 3, 4])
     """
@@ -48,7 +50,7 @@ class TokenModel(nn.Module):
         self.head = ClassificationHead(size, num_classes, dropout, std=0.02)
 
     def reset_parameters(self) -> None:
-        """Draws everything anew; a pretrained encoder stays as it is."""
+        """Draws everything anew, added relations and terms too; pretrained weights stay."""
         reset(self.encoder)
         self.head.reset_parameters()
 

@@ -42,45 +42,66 @@ def warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
         )
 
 
-def check_nodes(data: Data, max_length: int, has_relations: bool) -> None:
-    """Raises :class:`ValueError` unless the node table is one that an encoder can read.
+def check_nodes(data: Data, has_relations: bool) -> Tensor:
+    """The RELATION nodes of a node table.
 
     Args:
         data: One example or a batch.
-        max_length: The number of positions that there are.
         has_relations: Whether RELATION nodes can be read.
+
+    Raises:
+        ValueError: If the node table is none that an encoder can read.
     """
-    for key in ("input_ids", "position", "segment"):
+    for key in ("input_ids", "position", "segment", *(("node_type", "deprel") if has_relations else ())):
         if key not in data:
             raise ValueError(
                 f"the data has no {key!r}: make it with to_data(), text_data() or selection_data()"
             )
-    kind = data.get("node_type")
-    if not has_relations and kind is not None and bool((kind == NodeType.RELATION).any()):
+    related = data.get("arc_node_index")  # to look for them by their type would stall a GPU
+    related = data.input_ids.new_zeros(0) if related is None else related
+    if data.input_ids.device.type == "cpu" and "node_type" in data:
+        found = int((data.node_type == NodeType.RELATION).sum())
+        if found != related.numel():
+            raise ValueError(
+                f"the data has {found} RELATION nodes, but 'arc_node_index' names {related.numel()}: let "
+                "RelationNodes() make them, in all examples of a batch"
+            )
+    if related.numel() and not has_relations:
         raise ValueError(
             "the data has RELATION nodes, for which the encoder has no vectors: give it some with "
             "add_relations(RelationEmbedding(len(relations), encoder.embedding_channels))"
         )
-    beyond = (data.position >= max_length).nonzero()
+    return related
+
+
+def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
+    """The position of each node; RELATION nodes beyond the last one share it.
+
+    Args:
+        data: One example or a batch.
+        related: The RELATION nodes.
+        max_length: The number of positions that there are.
+
+    Raises:
+        ValueError: If another node is beyond it.
+    """
+    position = data.position.index_copy(0, related, data.position[related].clamp(max=max_length - 1))
+    beyond = (position >= max_length).nonzero()
     if beyond.numel():
-        raise ValueError(_too_long(data, max_length, int(beyond[0])))
+        batch = data.get("batch")
+        example = 0 if batch is None else int(batch[beyond[0]])
+        inside = position if batch is None else position[batch == example]
+        raise ValueError(
+            f"example {example} has {int(inside.max()) + 1} positions, the encoder {max_length}: give a "
+            "smaller 'max_length' where the data is made"
+        )
+    return position
 
 
-def _too_long(data: Data, max_length: int, node: int) -> str:
-    batch, kind = data.get("batch"), data.get("node_type")
-    example = 0 if batch is None else int(batch[node])
-    inside = data.position if batch is None else data.position[batch == example]
-    way = "give a smaller 'max_length' where the data is made"
-    if kind is not None and kind[node] == NodeType.RELATION:
-        way = f"give relation nodes those of words, e.g. resolve('dam', position='dependent'), or {way}"
-    return f"example {example} has {int(inside.max()) + 1} positions, the encoder {max_length}: {way}"
-
-
-def node_inputs(model: Any, relations: nn.Module | None, data: Data) -> Tensor:
+def node_inputs(model: Any, relations: nn.Module | None, data: Data, related: Tensor) -> Tensor:
     """Ids of nodes; where relations have an embedding, the vectors that the model adds positions to."""
     if relations is None:
         return data.input_ids
-    related = (data.node_type == NodeType.RELATION).nonzero().view(-1)
     # The id of a relation may be none of a word; the vector that it gets at first is replaced.
     words = model.get_input_embeddings()(data.input_ids.index_fill(0, related, 0))
     return words.index_copy(0, related, relations(data.deprel[related]).to(words.dtype))

@@ -122,6 +122,28 @@ def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
     return [_block(model, name.split(".")) for name in anatomy.attentions]
 
 
+def attention_modules(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
+    """The attention module of every layer."""
+    return [model.get_submodule(name) for name in anatomy.attentions]
+
+
+def depths(model: nn.Module, anatomy: Anatomy) -> list[tuple[nn.Parameter, int]]:
+    """All parameters: 0 for the embeddings, the layer's number from 1, the last for what follows it.
+
+    Raises:
+        ValueError: If the layers share their parameters.
+    """
+    if anatomy.shares_layers:
+        name = type(model).__name__
+        raise ValueError(f"the layers of {name} share their parameters: they cannot be treated one by one")
+    layer = {p: i for i, block in enumerate(blocks(model, anatomy), 1) for p in block.parameters()}
+    result, depth = [], 0
+    for parameter in model.parameters():  # in the order of the model's definition
+        depth = layer.get(parameter, anatomy.num_layers if depth else 0)
+        result.append((parameter, depth))
+    return result
+
+
 def hook_blocks(model: nn.Module, anatomy: Anatomy) -> list[RemovableHandle]:
     """Lets blocks and their attention give states to the :class:`LayerEdges` of a pass; the handles take that
     back.

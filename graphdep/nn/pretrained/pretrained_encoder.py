@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import torch
@@ -16,19 +14,24 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.alignment import EncodedUtterance, SubwordTokens, text_data
+from graphdep.alignment import SubwordTokens, trees_data
+from graphdep.alignment.trees_data import check_arcs
 from graphdep.nn.attention.edge_attention import BACKENDS
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
-from graphdep.nn.pretrained._input import check_nodes, check_texts, node_inputs, warn_of_cuts
+from graphdep.nn.pretrained._added import check_shared, make_terms, try_terms
+from graphdep.nn.pretrained._input import check_nodes, check_texts, node_inputs, positions, warn_of_cuts
 from graphdep.nn.pretrained._layers import edges_of_layers
-from graphdep.nn.pretrained.anatomy import blocks, examine, hook_blocks, run_model
-from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges, quiet_transformers
+from graphdep.nn.pretrained._saving import save
+from graphdep.nn.pretrained.anatomy import attention_modules, depths, examine, hook_blocks, run_model
+from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges
 from graphdep.nn.pretrained.vocabulary import fit_vocabulary
-from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab
+
+logger = logging.getLogger("graphdep.nn.pretrained")
 
 Edges: TypeAlias = str | BaseTransform
 
@@ -45,7 +48,8 @@ class PretrainedEncoder(TextEncoder):
 
     What a method adds to the model is given to it afterwards: :meth:`add_relations` for nodes that stand for
     relations, :meth:`add_terms` for what typed edges do to scores and values. It is in the ``state_dict``,
-    and neither in :meth:`parameter_groups` nor in what :meth:`save_pretrained` writes.
+    and neither in :meth:`parameter_groups`, but in :meth:`added_parameters`, nor in what
+    :meth:`save_pretrained` writes.
 
     Args:
         model: A ``transformers.PreTrainedModel`` without a head, as ``AutoModel`` gives it. It is taken over:
@@ -128,7 +132,9 @@ class PretrainedEncoder(TextEncoder):
         """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes of arcs.
 
         Their input is ``embedding(deprel)`` in place of a word embedding; positions, segments, LayerNorm and
-        dropout come on top as for words. The module is moved to the device and type of the model.
+        dropout come on top as for words. Where there are more nodes than positions, the relation nodes beyond
+        the last position share it; words beyond it are refused. The module is moved to the device and type of
+        the model.
 
         Args:
             embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with
@@ -160,25 +166,34 @@ class PretrainedEncoder(TextEncoder):
 
         A module is called as ``module(x, edge_index, edge_type)`` and gives
         :class:`~graphdep.nn.attention.EdgeTerms`; ``x [N, C]`` are the states that the layer's attention
-        reads, the edges those of the layer. Pairs of a clique that are no edge have no terms. The modules are
-        moved to the device and type of the model.
+        reads, the edges those of the layer. Pairs of a clique that are no edge have no terms, unless the
+        module has ``untyped="gate"``: then they are written out as edges of relation NONE. The modules are
+        moved to the device and type of the model. A trial on one node and one edge shows whether they fit;
+        unless all of them do, none is added.
 
         Args:
             make: Gives a new module, such as :class:`~graphdep.nn.attention.GatedRelationScore` or
-                :class:`~graphdep.nn.attention.RelationKeyValue`.
+                :class:`~graphdep.nn.attention.RelationKeyValue`. Modules may share relation vectors that one
+                of them has for its own.
             layers: Numbers of the layers, from 0. (default: all)
 
         Raises:
-            ValueError: If there is no such layer, it has terms already, or layers share their parameters.
+            ValueError: If there is no such layer, it has terms already, layers share their parameters, or
+                :obj:`make` gives no new modules, none that fit the model, or relation vectors that are no
+                part of the encoder.
         """
-        numbers = [*dict.fromkeys(range(self.num_layers) if layers is None else layers)]
+        numbers = [*range(self.num_layers)] if layers is None else [*layers]
         self._check_layers("layers", numbers)
         taken = [number for number in numbers if str(number) in self.terms]
         if taken:
             raise ValueError(f"layer {taken[0]} has terms already: {self.terms[str(taken[0])]}")
-        for number in numbers:
-            module = make().to(self.model.device, self.model.dtype)
-            self.terms[str(number)] = module.train(self.training)
+        made = make_terms(make, dict.fromkeys(numbers), self.terms.values())
+        check_shared(made, self.parameters())
+        for module in made.values():
+            module.to(self.model.device, self.model.dtype).eval()
+        try_terms(self.model, self.anatomy, made)
+        self.terms.update(made)
+        self.terms.train(self.training)
         return self
 
     def readout(self, data: Data, x: Tensor) -> Tensor:
@@ -219,6 +234,8 @@ class PretrainedEncoder(TextEncoder):
         parser: str | Parser = "bundled",
         edges: Edges = "transformer",
         *,
+        relations: RelationVocab | None = None,
+        arcs: str = "basic",
         max_length: int | None = None,
     ) -> Batch:
         """Texts as a batch, one example a text, on the device of the encoder.
@@ -231,12 +248,17 @@ class PretrainedEncoder(TextEncoder):
             texts: Strings, or pairs of strings for examples of two segments.
             parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
             edges: A preset or a transform. (default: ``"transformer"``)
-            max_length: Nodes of an example at most. (default: :attr:`max_length`)
+            relations: Ids of relations, e.g. those that a model was trained with.
+                (default: a fresh :class:`~graphdep.RelationVocab`)
+            arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
+                parser gives none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+            max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
 
         Raises:
-            ValueError: If there is no text, an entry is blank or neither a string nor a pair, or
-                :obj:`max_length` is more than the encoder has positions for.
+            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`arcs` is
+                unknown, or :obj:`max_length` is more than the encoder has positions for.
         """
+        check_arcs(arcs)
         length = self.max_length if max_length is None else max_length
         if length > self.max_length:
             raise ValueError(
@@ -246,11 +268,10 @@ class PretrainedEncoder(TextEncoder):
         trees, self.parser_failures = parse_joined(
             resolve_parser(parser), [text for part in parts for text in part]
         )
-        relations = RelationVocab()
-        encoded = iter([EncodedUtterance.of(tree, self.tokens, relations) for tree in trees])
-        examples = [
-            text_data(*(next(encoded) for _ in part), tokens=self.tokens, max_length=length) for part in parts
-        ]
+        ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
+        relations = RelationVocab() if relations is None else relations
+        options: dict[str, Any] = {"tokens": self.tokens, "max_length": length, "arcs": arcs}
+        examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
         return resolve(edges)(batch.to(self.model.device))
@@ -267,7 +288,7 @@ class PretrainedEncoder(TextEncoder):
         """
         if not 0 <= layers <= self.num_layers:
             raise ValueError(f"'layers' must be between 0 and {self.num_layers} (got {layers})")
-        for parameter, depth in self._depths():
+        for parameter, depth in depths(self.model, self.anatomy):
             if (depth == 0 and embeddings) or 1 <= depth <= layers:
                 parameter.requires_grad_(False)
         return self
@@ -297,13 +318,17 @@ class PretrainedEncoder(TextEncoder):
         if not 0.0 < layer_decay <= 1.0:
             raise ValueError(f"'layer_decay' must be above 0 and at most 1 (got {layer_decay})")
         top = self.num_layers
-        depths = ((p, top) for p in self.model.parameters()) if layer_decay == 1.0 else self._depths()
+        same = ((parameter, top) for parameter in self.model.parameters())
         groups: dict[tuple[float, float], list[Tensor]] = {}
-        for parameter, depth in depths:
+        for parameter, depth in same if layer_decay == 1.0 else depths(self.model, self.anatomy):
             if parameter.requires_grad:
                 key = (lr * layer_decay ** (top - depth), weight_decay if parameter.dim() > 1 else 0.0)
                 groups.setdefault(key, []).append(parameter)
         return [{"params": params, "lr": rate, "weight_decay": wd} for (rate, wd), params in groups.items()]
+
+    def added_parameters(self) -> list[nn.Parameter]:
+        """The parameters that :meth:`parameter_groups` leaves out: those of what was added to the model."""
+        return [p for name, p in self.named_parameters() if not name.startswith("model.")]
 
     def gradient_checkpointing(self, use_reentrant: bool = False) -> PretrainedEncoder:
         """Computes the inside of each layer again in the backward pass instead of keeping it.
@@ -324,37 +349,35 @@ class PretrainedEncoder(TextEncoder):
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Writes model and tokenizer as transformers has them, in safetensors, for :func:`load_encoder` and
-        for others. Edges of single layers and what was added to the model are not kept.
+        for others. Edges of single layers and what was added to the model are not kept; of the latter, a
+        warning tells.
 
         Raises:
             ValueError: If :obj:`folder` is a file.
         """
-        path = Path(folder)
-        if path.exists() and not path.is_dir():
-            raise ValueError(f"{os.fspath(folder)!r} is a file: an encoder is saved to a folder")
-        path.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".", dir=path) as temporary:  # so that no file is seen half written
-            with quiet_transformers():
-                self.model.save_pretrained(temporary)
-                self.tokenizer.save_pretrained(temporary)
-            for file in Path(temporary).iterdir():
-                file.replace(path / file.name)
+        left = {"relations": self.relations is not None, "terms": len(self.terms) > 0}
+        if any(left.values()):
+            names = " and ".join(name for name, there in left.items() if there)
+            logger.warning(
+                "%s: without the %s that were added to the model (see state_dict())", os.fspath(folder), names
+            )
+        save(folder, self.model, self.tokenizer)
 
     def _run(self, data: Data, graph: LayerEdges, return_layers: bool) -> tuple[Tensor, list[Tensor]]:
-        check_nodes(data, self.max_length, self.relations is not None)
+        related = check_nodes(data, self.relations is not None)
+        position = positions(data, related, self.max_length)
         if not data.num_nodes:  # which transformers cannot reshape
             x = torch.zeros(0, self.hidden_channels, dtype=self.model.dtype, device=data.input_ids.device)
             if graph.weights is not None:
                 nothing = data.input_ids.new_zeros(2, 0), x.new_zeros(0, self.heads)
                 graph.weights.extend([nothing] * self.num_layers)
             return x, [x] * (self.num_layers + 1)
-        nodes = node_inputs(self.model, self.relations, data)
-        return run_model(self.model, self.anatomy, nodes, data.position, data.segment, graph, return_layers)
+        nodes = node_inputs(self.model, self.relations, data, related)
+        return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
-        modules = [self.model.get_submodule(name) for name in self.anatomy.attentions]
-        graph = edges_of_layers(data, modules, self.layer_edges, self.terms)
-        return replace(graph, backend=self.backend, weights=weights)
+        modules = attention_modules(self.model, self.anatomy)
+        return edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
 
     def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:
         self._check_layers("edges", edges)
@@ -364,6 +387,8 @@ class PretrainedEncoder(TextEncoder):
     def _check_layers(self, argument: str, layers: Iterable[int]) -> None:
         """Raises :class:`ValueError` unless these are layers that can be treated one by one."""
         for number in layers:
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise ValueError(f"{argument!r} must name layers by their numbers (got {number!r})")
             if not 0 <= number < self.num_layers:
                 raise ValueError(
                     f"{argument!r} names layer {number}, but the layers are 0 to {self.num_layers - 1}"
@@ -372,19 +397,3 @@ class PretrainedEncoder(TextEncoder):
             raise ValueError(
                 f"{argument!r} needs layers of their own: those of {type(self.model).__name__} are one block"
             )
-
-    def _depths(self) -> list[tuple[nn.Parameter, int]]:
-        """All parameters: 0 for the embeddings, the layer's number from 1, the last for what follows it."""
-        if self.anatomy.shares_layers:
-            name = type(self.model).__name__
-            raise ValueError(
-                f"the layers of {name} share their parameters: they cannot be treated one by one"
-            )
-        layer = {
-            p: i for i, block in enumerate(blocks(self.model, self.anatomy), 1) for p in block.parameters()
-        }
-        result, depth = [], 0
-        for parameter in self.model.parameters():  # in the order of the model's definition
-            depth = layer.get(parameter, self.num_layers if depth else 0)
-            result.append((parameter, depth))
-        return result

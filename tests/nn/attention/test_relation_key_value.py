@@ -99,6 +99,24 @@ def test_reset_parameters() -> None:
     assert not any(bool(parameter.any()) for parameter in terms.parameters())
 
 
+def test_a_random_start_is_drawn_as_berts() -> None:
+    torch.manual_seed(0)
+    terms = RelationKeyValue(300, HEADS, 200, start="random")
+    for table in (terms.key, terms.value):
+        assert 0.019 < float(table.weight.detach().std()) < 0.021
+        nn.init.constant_(table.weight, torch.nan)
+    terms.reset_parameters()
+    assert all(bool(table.weight.isfinite().all()) for table in (terms.key, terms.value))
+    assert not torch.equal(terms.key.weight, terms.value.weight)
+
+
+def test_heads_share_the_vectors() -> None:
+    *_, edge_index, edge_type = pairs()
+    for scaling in ("paper", "code"):
+        for added in module(scaling)(torch.zeros(NODES, 12), edge_index, edge_type)[2:]:
+            assert added.stride(1) == 0  # held once
+
+
 def test_no_edges() -> None:
     nothing = torch.zeros(2, 0, dtype=torch.long)
     added = module()(torch.zeros(3, HEADS * SIZE), nothing, nothing[0])
@@ -108,9 +126,11 @@ def test_no_edges() -> None:
 def test_errors_and_repr() -> None:
     with pytest.raises(ValueError, match=r"'scaling' must be 'paper' or 'code' \(got 'repo'\)"):
         RelationKeyValue(RELATIONS, HEADS, SIZE, scaling="repo")
+    with pytest.raises(ValueError, match=r"'start' must be 'zero' or 'random' \(got 'one'\)"):
+        RelationKeyValue(RELATIONS, HEADS, SIZE, start="one")
     *_, edge_index, edge_type = pairs()
     with pytest.raises(ValueError, match=r"one relation id an edge .*\[24\] and \[2, 25\]"):
         module()(torch.zeros(NODES, 12), edge_index, edge_type[1:])
     with pytest.raises(ValueError, match="'edge_type' holds relation 6, but there are 6"):
         module()(torch.zeros(NODES, 12), edge_index, edge_type + 1)
-    assert str(module()) == "RelationKeyValue(6, heads=3, head_channels=4, scaling='paper')"
+    assert str(module()) == "RelationKeyValue(6, heads=3, head_channels=4, scaling='paper', start='zero')"

@@ -166,5 +166,13 @@ def test_errors() -> None:
             conv(x, graph["edge_index"], torch.full((36,), number))
     with pytest.raises(TypeError, match="edge_type"):
         conv(x, graph["edge_index"])
+    for untyped in ("keep", "gate"):
+        for explicit in (True, False):
+            one, graph = make(untyped=untyped), edges(types, explicit)
+            count = graph["edge_index"].size(1)
+            with pytest.raises(ValueError, match="'edge_type' must hold one relation id .* \\(got None\\)"):
+                one(x, **{**graph, "edge_type": None})
+            with pytest.raises(ValueError, match=f"'edge_type' must hold .*shapes \\[{count - 1}\\] and "):
+                one(x, **{**graph, "edge_type": graph["edge_type"][1:]})
     with pytest.raises(ValueError, match="'gate' must be"):
         make(gate="relu")

@@ -44,6 +44,11 @@ def test_as_bert_draws_it() -> None:
         ClassificationHead(2, 2, std=0.0)
 
 
+def test_print() -> None:
+    assert "std=None" in str(ClassificationHead(2, 3))
+    assert "std=0.02" in str(ClassificationHead(2, 3, std=0.02))
+
+
 def test_sizes_are_checked() -> None:
     with pytest.raises(ValueError, match=r"'in_channels' must be at least 1 \(got 0\)"):
         ClassificationHead(0, 2)

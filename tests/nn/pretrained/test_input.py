@@ -199,19 +199,68 @@ def test_relation_nodes_without_vectors(make):
         encoder(batch_of(encoder))
 
 
-def test_relations_beyond_the_positions(make):
-    encoder = with_relations(make(max_position_embeddings=20)[0])
+@each_family
+def test_relations_beyond_the_positions_share_the_last(make, family):
+    positions = 20 + 2 * (family == "roberta")  # of which two are for padding
+    encoder = with_relations(make(family, max_position_embeddings=positions)[0])
+    assert encoder.max_length == 20
     examples = [example(encoder, seed) for seed in range(10)]
-    long = max(range(10), key=lambda i: examples[i].num_nodes + examples[i].arc_index.size(1))
-    size = examples[long].num_nodes + examples[long].arc_index.size(1)
-    batch = Batch.from_data_list([examples[0], examples[long]])
-    assert size > 20 >= batch.position.max() + 1
-    message = f"example 1 has {size} positions, the encoder 20: give relation nodes those of words, e.g. "
-    with pytest.raises(
-        ValueError, match=message + r"resolve\('dam', position='dependent'\), or give a small"
-    ):
+    long = max(examples, key=lambda data: data.num_nodes + data.arc_index.size(1))
+    batch = resolve("dam")(Batch.from_data_list([examples[0], long]))
+    position = batch.position.clone()
+    beyond = position >= 20
+    assert beyond.any()
+    assert (batch.node_type[beyond] == NodeType.RELATION).all()
+    out = encoder(batch)
+    assert torch.equal(batch.position, position)  # the data is left as it is
+    for node in beyond.nonzero():
+        batch.position[node] = 19
+    assert torch.equal(out, encoder(batch))
+    batch.position[beyond.nonzero()[0]] = 18
+    assert not torch.allclose(out, encoder(batch))
+
+
+def test_words_beyond_the_positions(make):
+    encoder = with_relations(make(max_position_embeddings=20)[0])
+    batch = Batch.from_data_list([example(encoder, 1), example(encoder, 2)])
+    last = batch.num_nodes - 1
+    batch.position[last] = 20
+    message = "example 1 has 21 positions, the encoder 20: give a smaller 'max_length' where the data is made"
+    with pytest.raises(ValueError, match=message):
         encoder(resolve("dam")(batch))
-    encoder(resolve("dam", position="dependent")(batch))
+    batch.position[last] = 19
+    encoder(resolve("dam")(batch))
+
+
+def test_data_without_what_relations_need(make):
+    encoder = with_relations(make(max_position_embeddings=70)[0])
+    for key in ("node_type", "deprel"):
+        batch = batch_of(encoder)
+        del batch[key]
+        with pytest.raises(ValueError, match=f"the data has no '{key}': make it with to_data"):
+            encoder(batch)
+
+
+def test_relation_nodes_that_the_transform_did_not_make(make):
+    encoder = with_relations(make(max_position_embeddings=70)[0])
+    batch = batch_of(encoder)
+    count = batch.arc_node_index.numel()
+    batch.arc_node_index = batch.arc_node_index[1:]
+    message = f"the data has {count} RELATION nodes, but 'arc_node_index' names {count - 1}: let"
+    with pytest.raises(ValueError, match=message):
+        encoder(batch)
+    del batch["arc_node_index"]
+    with pytest.raises(ValueError, match=f"has {count} RELATION nodes, but 'arc_node_index' names 0"):
+        encoder(batch)
+
+
+def test_a_batch_of_examples_with_relation_nodes(make):
+    """Whether the nodes are made before the batch or after it."""
+    encoder = with_relations(make(max_position_embeddings=70)[0])
+    examples = [example(encoder, seed) for seed in range(4)]
+    after = resolve("dam")(Batch.from_data_list(examples))
+    before = Batch.from_data_list([resolve("dam")(data) for data in examples])
+    assert torch.equal(encoder(before), encoder(after))
 
 
 def test_other_errors(make, monkeypatch):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import logging
 import pickle
 import random
 import weakref
@@ -15,8 +16,8 @@ from torch_geometric.nn.inits import reset
 
 from graphdep import RelationVocab
 from graphdep.alignment import EncodedUtterance, text_data
-from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
-from graphdep.nn.models import ClassificationHead, SentenceModel
+from graphdep.nn.attention import EdgeTerms, GatedRelationScore, RelationKeyValue
+from graphdep.nn.models import ClassificationHead, RelationEmbedding, SentenceModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
@@ -28,6 +29,7 @@ GATES = {
     "sigmoid": partial(GatedRelationScore, SIZE * HEADS, HEADS, COUNT, 5),
     "tanh-key": partial(GatedRelationScore, SIZE * HEADS, HEADS, COUNT, 5, gate="tanh", gate_state="key"),
     "no-gate": partial(GatedRelationScore, SIZE * HEADS, HEADS, COUNT, 5, gate=None),
+    "gated-none": partial(GatedRelationScore, SIZE * HEADS, HEADS, COUNT, 5, untyped="gate"),
 }
 TABLES = {
     scaling: partial(RelationKeyValue, COUNT, HEADS, SIZE, scaling=scaling) for scaling in ("paper", "code")
@@ -36,6 +38,9 @@ TERMS = GATES | TABLES
 UNCHANGED = TABLES | {
     "tanh": partial(GatedRelationScore, SIZE * HEADS, HEADS, COUNT, 5, gate="tanh", start="closed"),
     "no-gate": partial(GatedRelationScore, SIZE * HEADS, HEADS, COUNT, 5, gate=None, start="closed"),
+    "gated-none": partial(
+        GatedRelationScore, SIZE * HEADS, HEADS, COUNT, 5, gate="tanh", start="closed", untyped="gate"
+    ),
 }
 each = pytest.mark.parametrize("name", TERMS)
 
@@ -99,7 +104,7 @@ def head_of(x, q, k, v, types, seen, terms, h) -> Tensor:
         more = torch.einsum("id,ijd->ij", q, r_k)
         score = score + (more / SIZE**0.5 if terms.scaling == "paper" else more)
     elif terms is not None:
-        r = terms.relation(types)
+        r = terms.relation(types) * typed
         s_r = r @ terms.lin_score[:, h]
         if terms.gate is None:
             changed = score + s_r
@@ -109,7 +114,7 @@ def head_of(x, q, k, v, types, seen, terms, h) -> Tensor:
             g = (node + r @ terms.gate_relation[h]) @ terms.gate_out[h]
             g = g.sigmoid() if terms.gate == "sigmoid" else g.tanh()
             changed = (1 - g) * score + g * s_r
-        score = torch.where(typed[..., 0], changed, score)
+        score = changed if terms.untyped == "gate" else torch.where(typed[..., 0], changed, score)
     alpha = score.masked_fill(~seen, -torch.inf).softmax(dim=1)
     return torch.einsum("ij,ijd->id", alpha, v + torch.zeros_like(typed) + r_v)
 
@@ -288,6 +293,32 @@ def test_what_is_added_is_the_callers(make, tmp_path):
     torch.testing.assert_close(again(batch), encoder(batch))
 
 
+def test_parameters_of_what_is_added(make):
+    encoder = make()[0]
+    assert encoder.added_parameters() == []
+    encoder.add_relations(RelationEmbedding(COUNT, 12)).add_terms(TERMS["paper"], layers=[1])
+    added = encoder.added_parameters()
+    assert set(added) == {*encoder.relations.parameters(), *encoder.terms.parameters()}
+    groups = encoder.parameter_groups(1e-4)
+    assert {id(p) for group in groups for p in group["params"]}.isdisjoint(map(id, added))
+    assert len(added) + sum(len(group["params"]) for group in groups) == len([*encoder.parameters()])
+
+
+@pytest.mark.parametrize("what", [["relations"], ["terms"], ["relations", "terms"], []])
+def test_saving_tells_what_is_left_out(make, tmp_path, caplog, what):
+    encoder = make()[0]
+    if "relations" in what:
+        encoder.add_relations(RelationEmbedding(COUNT, 12))
+    if "terms" in what:
+        encoder.add_terms(TERMS["paper"], layers=[1])
+    with caplog.at_level(logging.WARNING, "graphdep.nn.pretrained"):
+        encoder.save_pretrained(tmp_path)
+    told = [record.getMessage() for record in caplog.records]
+    missing = " and ".join(what)
+    wanted = f"{tmp_path}: without the {missing} that were added to the model (see state_dict())"
+    assert told == ([wanted] if what else [])
+
+
 def test_resetting_starts_what_was_added_anew(make):
     encoder = with_terms(make()[0], "paper")
     model = {name: value.clone() for name, value in encoder.model.state_dict().items()}
@@ -317,6 +348,39 @@ def test_terms_take_the_type_and_mode_of_the_model(make):
     assert x.dtype == torch.bfloat16
 
 
+# -- relation vectors that layers share ----------------------------------------------------------------
+
+
+def sharing(first: nn.Embedding | None = None):
+    """Modules that share the relation vectors of the first of them, or those given."""
+    made = []
+
+    def make_one():
+        table = made[0].relation if made else first
+        made.append(GatedRelationScore(SIZE * HEADS, HEADS, COUNT, 5, relation=table))
+        return made[-1]
+
+    return make_one
+
+
+def test_layers_may_share_relation_vectors(make):
+    encoder = make()[0].add_terms(sharing(), layers=[0, 1])
+    encoder.add_terms(sharing(encoder.terms["1"].relation), layers=[2])
+    table = encoder.terms["0"].own_relation
+    assert all(module.relation is table for module in encoder.terms.values())
+    assert table.weight.dtype == torch.double
+    assert sum("relation.weight" in name for name in encoder.state_dict()) == 1
+    encoder(batch_of(encoder)).sin().sum().backward()
+    assert table.weight.grad.any()
+
+
+def test_relation_vectors_of_no_layer(make):
+    encoder = make()[0]
+    with pytest.raises(ValueError, match="'make' gives layer 0 relation vectors that are no part of the enc"):
+        encoder.add_terms(sharing(nn.Embedding(COUNT, 5)))
+    assert not encoder.terms
+
+
 # -- what cannot be ------------------------------------------------------------------------------------
 
 
@@ -339,6 +403,103 @@ def test_errors(make, make_model, make_tokenizer):
     batch.edge_type = batch.edge_type[1:]
     with pytest.raises(ValueError, match="'edge_type' must hold one relation id an edge"):
         encoder(batch)
+    for number in (True, 1.0, "1", None):
+        with pytest.raises(ValueError, match="'layers' must name layers by their numbers .got "):
+            encoder.add_terms(TERMS["paper"], layers=[2, number])
     shared = PretrainedEncoder(make_model("albert"), make_tokenizer())
     with pytest.raises(ValueError, match="'layers' needs layers of their own: those of AlbertModel are one"):
         shared.add_terms(TERMS["paper"])
+
+
+class Plain(nn.Module):
+    """What a module that somebody writes may look like."""
+
+    def __init__(self, result) -> None:
+        super().__init__()
+        self.weight, self.result = nn.Parameter(torch.zeros(1)), result
+
+    def forward(self, states, edges, types):
+        return self.result(states, edges, types)
+
+
+def test_a_module_of_ones_own_is_called_by_position(make):
+    encoder = make()[0]
+    batch = batch_of(encoder)
+    expected = encoder(batch)
+    bias = Plain(lambda x, edges, types: EdgeTerms(-9.0 * (types > 0).to(x)[:, None].expand(-1, HEADS)))
+    assert not torch.allclose(encoder.add_terms(lambda: bias, layers=[1])(batch), expected)
+    assert bias.training == encoder.training
+
+
+@pytest.mark.parametrize(
+    ("make_one", "message"),
+    [
+        (lambda: RelationKeyValue(COUNT, HEADS, SIZE + 1), "'edge_key' must have shape"),
+        (lambda: RelationKeyValue(COUNT, HEADS + 1, SIZE), "'edge_key' must have shape"),
+        (lambda: GatedRelationScore(SIZE * HEADS, HEADS + 1, COUNT, 5), "'attn_bias' must have shape"),
+        (lambda: GatedRelationScore(SIZE * HEADS + 1, HEADS, COUNT, 5), "cannot be multiplied"),
+        (lambda: nn.Linear(SIZE * HEADS, HEADS), "TypeError"),
+        (lambda: Plain(lambda x, *_: x), "AttributeError"),
+    ],
+)
+def test_terms_that_do_not_fit(make, make_one, message):
+    encoder = make()[0].train()
+    with pytest.raises(
+        ValueError,
+        match=f"'make' gives a module that does not fit the model, of 12 channels .*{message}",
+    ):
+        encoder.add_terms(make_one)
+    assert not encoder.terms
+    assert encoder.training
+    assert encoder.model.training
+
+
+def test_what_makes_no_terms(make):
+    encoder = make()[0]
+    module = TERMS["paper"]()
+    with pytest.raises(ValueError, match=r"'make' must be a function that gives .* \(got RelationKeyValue\("):
+        encoder.add_terms(module)
+    with pytest.raises(ValueError, match=r"'make' must be a function that gives .* \(got None\)"):
+        encoder.add_terms(None)
+    with pytest.raises(ValueError, match=r"'make' must give a module \(got EdgeTerms\)"):
+        encoder.add_terms(EdgeTerms)
+    with pytest.raises(ValueError, match=r"'make' must give a new module .* \(layer 1 gets another's\)"):
+        encoder.add_terms(lambda: module)
+    assert not encoder.terms
+    encoder.add_terms(lambda: module, layers=[2])
+    with pytest.raises(ValueError, match=r"'make' must give a new module .* \(layer 0 gets another's\)"):
+        encoder.add_terms(lambda: module, layers=[0])
+
+
+def test_all_terms_or_none(make):
+    encoder, made = make()[0], []
+
+    def two_then_none():
+        if len(made) == 2:
+            raise RuntimeError("no third")
+        made.append(TERMS["paper"]())
+        return made[-1]
+
+    with pytest.raises(RuntimeError, match="no third"):
+        encoder.add_terms(two_then_none)
+    assert not encoder.terms
+
+
+def test_a_trial_draws_no_random_numbers(make_model, make_tokenizer):
+    model = make_model("bert", hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5)
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.5
+    encoder = PretrainedEncoder(model, make_tokenizer()).train()
+    state = torch.get_rng_state()
+    encoder.add_terms(TERMS["paper"])
+    after = torch.get_rng_state()
+    assert torch.equal(after, drawn_by(TERMS["paper"], 3, state))
+
+
+def drawn_by(make_one, times: int, state: Tensor) -> Tensor:
+    """The state of the generator after so many modules alone."""
+    torch.set_rng_state(state)
+    for _ in range(times):
+        make_one()
+    return torch.get_rng_state()

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 import torch
@@ -324,6 +325,8 @@ def test_edges_of_layers_that_cannot_be(make, make_model, make_tokenizer):
     encoder, _ = make(edges={1: ChainTree()})
     with pytest.raises(ValueError, match=r"'edges' \(ChainTree\(.*\)\) builds no edges"):
         encoder(batch_of(encoder))
+    with pytest.raises(ValueError, match=r"'edges' must name layers by their numbers \(got True\)"):
+        make(edges={True: "sia"})
     for edges in ("sia", ["sia"], resolve("sia")):
         with pytest.raises(ValueError, match=r"'edges' must map layers to edges, e.g. \{5: 'sia'\} \(got "):
             make(edges=edges)
@@ -407,6 +410,48 @@ def test_texts_as_data(make):
     assert data[0].word.tolist() == [-1, 0, *([1] * 5), *([2] * 4), -1]
     assert data[1].segment.tolist() == [0] * 10 + [1] * 5
     assert encoder(data).shape == (30, 12)
+
+
+class Graphs(Halves):
+    """Chains with an enhanced graph: a second governor, with a label that no fixed block has."""
+
+    def parse_texts(self, texts):
+        return [Parsed([self._graph(text.split())]) for text in texts]
+
+    def _graph(self, words):
+        tree = Sentence.chain(words)
+        deps = [[(str(head), label)] for head, label in zip(tree.head, tree.deprel)]
+        deps[-1].append(("1", "obl:far_from"))
+        return replace(tree, deps=deps)
+
+
+@pytest.mark.parametrize("arcs", ["basic", "enhanced", "enhanced++"])
+def test_arcs_and_relations_of_texts(make, arcs):
+    encoder, _ = make(double=False)
+    relations = RelationVocab(["obl:far_from"])
+    texts = ["a hotel room", ("new low rooms", "a b c")]
+    data = encoder.to_data(texts, Graphs(), relations=relations, arcs=arcs)
+    learned = data.arc_type == relations["obl:far_from"]
+    assert data.batch[data.arc_index[1][learned]].tolist() == ([] if arcs == "basic" else [0, 1, 1])
+    assert data.arc_index.size(1) == 6 + int(learned.sum())
+    assert int(encoder.to_data(texts, Graphs(), arcs=arcs).arc_type.max()) < len(RelationVocab())
+
+
+def test_enhanced_arcs_are_made_where_there_are_none(make, monkeypatch):
+    encoder, _ = make(double=False)
+    asked = []
+
+    def enhanced(trees, level):
+        asked.append((len(trees), level))
+        return [Graphs()._graph(tree.form) for tree in trees]
+
+    monkeypatch.setattr("graphdep.nn.pretrained.pretrained_encoder.enhance", enhanced)
+    texts = ["a hotel room", ("new low rooms", "a b c")]
+    assert encoder.to_data(texts, Halves()).arc_index.size(1) == 6
+    assert encoder.to_data(texts, Halves(), arcs="enhanced").arc_index.size(1) == 9
+    assert asked == [(3, "enhanced")]
+    with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced, .*\(got 'all'\)"):
+        encoder.to_data(texts, Halves(), arcs="all")
 
 
 def test_texts_are_one_tree_and_fit(make):

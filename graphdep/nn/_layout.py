@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.nn.attention import AttentionLayout
+from graphdep.transforms import Nodes
 
 
 def layout_of(data: Data, edges: BaseTransform | None = None) -> AttentionLayout:
@@ -38,7 +39,9 @@ def typed_layout_of(data: Data, edges: BaseTransform | None = None) -> tuple[Att
             else f"'edges' ({edges}) builds no edges: put an edge constructor at its end"
         )
     _check_within_examples(data)
-    layout = AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=data.get("ptr"))
+    # A batch may come without 'ptr', but never may its cliques be one.
+    ptr = Nodes(data).ptr if "batch" in data else data.get("ptr")
+    layout = AttentionLayout(data.edge_index, data.num_nodes, clique=data.get("clique"), ptr=ptr)
     return layout, data.get("edge_type")
 
 

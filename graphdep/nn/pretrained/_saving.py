@@ -1,0 +1,28 @@
+"""Writing an encoder for transformers to read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from graphdep.nn.pretrained.graph_attention import quiet_transformers
+
+
+def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
+    """Writes model and tokenizer to a folder, so that no file is seen half written.
+
+    Raises:
+        ValueError: If :obj:`folder` is a file.
+    """
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{os.fspath(folder)!r} is a file: an encoder is saved to a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".", dir=path) as temporary:
+        with quiet_transformers():
+            model.save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)
+        for file in Path(temporary).iterdir():
+            file.replace(path / file.name)

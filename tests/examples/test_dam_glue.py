@@ -1,0 +1,67 @@
+"""The example of pretrained encoders runs from end to end, with every method, on tiny corpora."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from graphdep.testing.tiny_corpus import write_tiny_sst
+from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.testing.tiny_glue import write_tiny_glue
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "dam_glue.py"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_tiny_encoder(tmp_path_factory.mktemp("bert"))
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[1]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(SCRIPT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize("method", ["bert", "dt", "g2g", "dam"])
+def test_every_method_on_sentences(method, encoder, tmp_path):
+    corpus = write_tiny_sst(tmp_path)
+    picture = tmp_path / "new" / "attention.png"
+    plot = ["--plot", str(picture)] if method == "dam" else []
+    done = run(
+        *("--method", method, "--encoder", encoder, "--epochs", "2", *plot),
+        *("--root", corpus["root"], "--parser", corpus["parser"]),
+    )
+    assert done.returncode == 0, done.stderr
+    epochs = [line for line in done.stdout.splitlines() if line.startswith("Epoch: ")]
+    assert len(epochs) == 2
+    assert all(re.search(r"Val: -?\d\.\d{4} \(accuracy\)$", line) for line in epochs)
+    assert f"{method}, seed 0, test at best validation: accuracy " in done.stdout.splitlines()[-1]
+    assert picture.exists() == (method == "dam")
+
+
+def test_cola_is_chosen_by_its_own_metric(encoder, tmp_path):
+    corpus = write_tiny_glue(tmp_path)
+    done = run(
+        *("--name", "cola", "--encoder", encoder, "--epochs", "1", "--limit", "12"),
+        *("--root", corpus["root"], "--parser", corpus["parser"]),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].endswith("(Matthews)")
+
+
+def test_enhanced_arcs_are_for_dam(encoder):
+    done = run("--method", "dt", "--arcs", "enhanced", "--encoder", encoder)
+    assert done.returncode == 2
+    assert "--arcs enhanced is for --method dam" in done.stderr
+
+
+def test_it_stays_short():
+    assert len(SCRIPT.read_text().splitlines()) <= 130
