@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 # A multiword-token range ("3-4") or an empty node ("8.1"): its ten CoNLL-U columns as text.
@@ -151,6 +151,22 @@ def parse_deps(column: str) -> list[tuple[str, str]]:
     if column == "_":
         return []
     return [(head, label) for head, _, label in (part.partition(":") for part in column.split("|"))]
+
+
+def moved_copy(misc: str, number: Callable[[str], str | None]) -> str:
+    """The column MISC of an empty node, whose ``CopyOf=N`` names the word that it copies, after words moved.
+
+    Args:
+        misc: The column.
+        number: The new ID of a word, by the old one; :obj:`None` if it is gone, as its copy's name then is.
+    """
+    parts = []
+    for part in misc.split("|"):
+        name, equals, word = part.partition("=")
+        moved = number(word) if name == "CopyOf" and equals else None
+        if name != "CopyOf" or moved is not None:
+            parts.append(part if moved is None else f"CopyOf={moved}")
+    return "|".join(parts) or "_"
 
 
 def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from graphdep.sentence import RANGE_ID, Row, Sentence, parse_deps
+from graphdep.sentence import RANGE_ID, Row, Sentence, moved_copy, parse_deps
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentenc
         comments=[line for line in sentence.comments if not _is_text(line)],
         multiword=[row for row in (_cut_range(row, number) for row in sentence.multiword) if row],
         empty=[
-            (number[row[0]], *row[1:8], _cut_column(row[8], number), *row[9:])
+            (number[row[0]], *row[1:8], _cut_column(row[8], number), moved_copy(row[9], number.get))
             for row in sentence.empty
             if row[0] in number
         ],

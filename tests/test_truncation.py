@@ -170,3 +170,11 @@ def test_truncate_errors():
         truncate(Sentence.chain(["a"]), 0)
     with pytest.raises(ValueError, match=r"'side' must be 'right' or 'left' \(got 'top'\)"):
         truncate(Sentence.chain(["a"]), 1, "top")
+
+
+def test_a_copy_names_its_word_after_a_cut():
+    rows = [(f"4.{n}", *"_" * 7, "2:conj", f"CopyOf={word}") for n, word in ((1, 4), (2, 1))]
+    deps = [[("2", "a")], [("0", "root")], [("2", "b")], [("2", "b")]]
+    sentence = Sentence(list("abcd"), [2, 0, 2, 2], ["a", "root", "b", "b"], deps=deps, empty=rows)
+    cut = truncate(sentence, 3, side="left")
+    assert [(row[0], row[9]) for row in cut.empty] == [("3.1", "CopyOf=3"), ("3.2", "_")]

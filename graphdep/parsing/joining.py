@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from graphdep.parsing.parser import Parser
-from graphdep.sentence import Row, Sentence
+from graphdep.sentence import Row, Sentence, moved_copy
 
 Deps = list[tuple[str, str]]
 
@@ -104,11 +104,12 @@ class _Joined:
         ]
 
     def _moved_empty(self, row: Row, start: int) -> Row:
+        misc = moved_copy(row[9], lambda word: _shift(word, start))
         if row[8] == "_":
-            return (_shift(row[0], start), *row[1:])
+            return (_shift(row[0], start), *row[1:9], misc)
         deps = [(head, label) for head, _, label in (part.partition(":") for part in row[8].split("|"))]
         moved = "|".join(f"{head}:{label}" for head, label in self._moved(deps, start))
-        return (_shift(row[0], start), *row[1:8], moved, *row[9:])
+        return (_shift(row[0], start), *row[1:8], moved, misc)
 
 
 def _shift(word: str, start: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
@@ -36,8 +38,9 @@ class MergeTypes(BaseTransform):
     def forward(self, data: Data) -> Data:
         if "edge_type" not in data:
             raise ValueError("MergeTypes merges types of edges: put TreePathTypes() before it")
-        data.edge_type = RelationVocab.merge(data.edge_type, labels=self.labels, directions=self.directions)
-        return data
+        out = copy.copy(data)  # also for who calls forward() itself
+        out.edge_type = RelationVocab.merge(data.edge_type, labels=self.labels, directions=self.directions)
+        return out
 
     def __repr__(self) -> str:
         return constructor_repr(self)

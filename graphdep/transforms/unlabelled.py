@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
@@ -26,11 +28,11 @@ class Unlabelled(BaseTransform):
         refuse_keys(data, self, ("edge_type", "arc_node_index"))
         if "deprel" not in data:
             raise ValueError("Unlabelled merges labels: the data has no 'deprel'")
-        # Of the sizes that they had, so that a batch is cut into examples as before.
+        out = copy.copy(data)  # also for who calls forward() itself; sizes stay, and with them a batch's cuts
         for key in ("deprel", "arc_type"):
             if key in data:
-                data[key] = RelationVocab.merge(data[key], labels=False)
-        return data
+                out[key] = RelationVocab.merge(data[key], labels=False)
+        return out
 
     def __repr__(self) -> str:
         return constructor_repr(self)

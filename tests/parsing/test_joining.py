@@ -114,3 +114,12 @@ def test_a_text_without_words_is_a_chain(parser, monkeypatch):
     monkeypatch.setattr(parser, "parse_texts", lambda texts: [Parsed([]) for _ in texts])
     trees, failures = parse_joined(parser, ["\u200b x"])
     assert (trees, failures) == ([Sentence.chain(["\u200b", "x"])], 1)
+
+
+def test_a_copy_names_its_word_after_joining():
+    row = ("3.1", "_", "_", "_", "_", "_", "_", "_", "2:conj", "X=1|CopyOf=3")
+    deps = [[("2", "a")], [("0", "root")], [("2", "b")]]
+    second = Sentence(["a", "b", "c"], [2, 0, 2], ["a", "root", "b"], deps=deps, empty=[row])
+    joined = join_sentences([Sentence(["x", "y"], [0, 1], ["root", "obj"]), second])
+    assert joined.empty[0][0] == "5.1"
+    assert joined.empty[0][9] == "X=1|CopyOf=5"

@@ -101,7 +101,7 @@ def test_every_transform_is_among_the_settings():
 
 def prepared(setting, data):
     if isinstance(setting, MergeTypes):
-        return TreePathTypes()(SelfLoops()(data))
+        return TreePathTypes()(DependencyEdges("both")(data))
     if isinstance(setting, TreePathTypes):
         return SelfLoops()(data)
     return RelationNodes()(data) if isinstance(setting, (RelationEdges, RelationLinks)) else data
