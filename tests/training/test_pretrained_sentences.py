@@ -15,6 +15,7 @@ from graphdep.training.ablation import ablate
 from graphdep.training.backbone import load_pretrained
 from graphdep.training.build import build_edges, build_task
 from graphdep.training.model_presets import MODELS
+from graphdep.training.splits import Splits
 
 BERTS = [name for name in MODELS if name.startswith("bert")]
 
@@ -30,8 +31,36 @@ def short(folder: str) -> dict[str, object]:
     return {**own, "batch_size": 8, "max_epochs": 1, "lr": 0.01, "accelerator": "cpu"}
 
 
+@pytest.fixture(scope="module")
+def pairs(folder: str, corpus: dict[str, str]) -> Splits:
+    """Made once: the presets differ in their edges and in what they add to the encoder."""
+    own = {"encoder": folder, "max_length": 40, "batch_size": 8, "accelerator": "cpu"}
+    return load_splits(TrainConfig.of("bert", **{**corpus, **own, "task": "sick-e"}), ("train",))
+
+
 @pytest.mark.parametrize("model", BERTS)
-def test_every_model_trains_on_pairs_and_is_scored_again(model, short, corpus, tmp_path):
+def test_every_model_learns_from_pairs(model, short, corpus, pairs):
+    config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
+    sizes = len(pairs.vocab), len(pairs.relations)
+    task = build_task(config, *sizes, pretrained=load_pretrained(config)).train()
+    batch = task.edges(next(iter(pairs.loader("train", config))))
+    optimizer = task.configure_optimizers()
+    losses = []
+    for _ in range(12):
+        torch.manual_seed(0)  # the same dropout
+        optimizer.zero_grad()
+        loss = task.loss(batch)
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0]
+    added = task.model.encoder.added_parameters()
+    assert bool(added) == (config.relation_attention or config.edges == "dam")
+    assert all(parameter.grad is not None for parameter in task.parameters())
+
+
+@pytest.mark.parametrize("model", ["bert", "bert-dt", "bert-dam-linked"])
+def test_a_run_on_pairs_is_scored_again_from_its_checkpoint(model, short, corpus, tmp_path):
     config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
     result = train(config, tmp_path)
     assert evaluate(tmp_path / "best.ckpt")["metrics"] == {
