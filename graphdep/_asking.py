@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from rich.console import Console
@@ -15,8 +15,11 @@ from torch_geometric.data import Data
 
 from graphdep.io.text import has_half_character
 
+if TYPE_CHECKING:
+    from graphdep.training import TrainConfig
+
 T = TypeVar("T")
-# What the checkpoints of each kind of task are for.
+# What the checkpoints of each family of tasks are for.
 _USES = {
     "sentence": (
         "sentence vectors",
@@ -40,15 +43,14 @@ def check_batch_size(batch_size: Any) -> None:
         raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
 
 
-def check_kind(checkpoint: str, task: str, kind: str, wanted: str, what: str | None = None) -> None:
-    """Raises :class:`ValueError` if a checkpoint's task is not of the kind that a class is for, and says what
-    the checkpoint is for. What the class gives is named by ``what``, or else as usual of that kind.
+def check_family(checkpoint: str, config: TrainConfig, family: str, what: str | None = None) -> None:
+    """Raises :class:`ValueError` if a checkpoint's task is not of the family that a class is for, and says
+    what the checkpoint is for. What the class gives is named by ``what``, or else as usual of that family.
     """
-    kind = "sentence" if kind == "csv" else kind
-    if kind != wanted:
+    if config.family != family:
         raise ValueError(
-            f"{checkpoint}: trained on the task {task!r}, which gives no {what or _USES[wanted][0]} but "
-            f"{_USES[kind][0]}: see {_USES[kind][1]}"
+            f"{checkpoint}: trained on the task {config.task!r}, which gives no "
+            f"{what or _USES[family][0]} but {_USES[config.family][0]}: see {_USES[config.family][1]}"
         )
 
 

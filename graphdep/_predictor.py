@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data
 from graphdep import parsing
 from graphdep._asking import (
     batches_by_size,
-    check_kind,
+    check_family,
     check_list,
     check_text,
     check_weights,
@@ -66,7 +66,7 @@ class Predictor:
         progress: bool | None = None,
     ) -> None:
         config = state.config
-        check_kind(name, config.task, config.kind, "sentence", "predictions for single texts or pairs")
+        check_family(name, config, "sentence", "predictions for single texts or pairs")
         check_weights(task.model, name)
         self.config, self.state, self.name = cast(SentenceConfig, config), state, name
         self.parser, self.batch_size, self.progress = parser, batch_size, progress

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.sentence import Sentence, parse_deps
+from graphdep.sentence import Sentence
 from graphdep.vocab import ROOT, RelationVocab, Vocab
 
 
@@ -170,13 +170,9 @@ class _NodeTable:
         node_of |= {row[0]: first + len(sentence) + i for i, row in enumerate(empty)}
         if self.root:
             node_of["0"] = start
-        dependents = zip(
-            _node_of_words(node_of, sentence, empty), [*sentence.deps, *(parse_deps(row[8]) for row in empty)]
-        )
-        for dependent, deps in dependents:
-            for head, label in deps:
-                if head in node_of:
-                    self.arcs.append((node_of[head], dependent, self.relations[label]))
+        for head, dependent, label in sentence.enhanced_arcs:
+            if head in node_of:
+                self.arcs.append((node_of[head], node_of[dependent], self.relations[label]))
 
     def data(self, y: Tensor | None) -> Data:
         data = Data(num_nodes=self.num_nodes)
@@ -187,9 +183,3 @@ class _NodeTable:
         if y is not None:
             data.y = y
         return data
-
-
-def _node_of_words(
-    node_of: dict[str, int], sentence: Sentence, empty: Sequence[tuple[str, ...]]
-) -> list[int]:
-    return [node_of[str(word + 1)] for word in range(len(sentence))] + [node_of[row[0]] for row in empty]

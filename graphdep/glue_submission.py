@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch_geometric.loader import DataLoader
 
-from graphdep._asking import check_batch_size, check_kind, check_weights, resolve_device, tracked
+from graphdep._asking import check_batch_size, check_family, check_weights, resolve_device, tracked
 from graphdep.datasets.glue import GLUE
 from graphdep.datasets.glue_files import MAX_SCORE
 from graphdep.parsing import Parser
@@ -125,7 +125,7 @@ def predict_glue(
     from graphdep.training import load_task
 
     task, state = load_task(checkpoint)
-    check_kind(os.fspath(checkpoint), state.config.task, state.config.kind, "sentence")
+    check_family(os.fspath(checkpoint), state.config, "sentence")
     assert isinstance(task, SentenceTask)
     check_weights(task.model, os.fspath(checkpoint))
     task = task.to(resolve_device(device))

@@ -14,7 +14,7 @@ from torch_geometric.data import Batch, Data
 from graphdep._asking import (
     batches_by_size,
     check_batch_size,
-    check_kind,
+    check_family,
     check_list,
     check_texts,
     check_weights,
@@ -83,7 +83,7 @@ class Responder:
         check_batch_size(batch_size)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
-        check_kind(self.checkpoint, state.config.task, state.config.kind, "dialogue")
+        check_family(self.checkpoint, state.config, "dialogue")
         self.config = cast(DialogueConfig, state.config)
         self.decoding = _decode_config(self.config, decoding)
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))

@@ -15,7 +15,7 @@ from torch_geometric.data import Batch, Data
 from graphdep._asking import (
     batches_by_size,
     check_batch_size,
-    check_kind,
+    check_family,
     check_list,
     check_texts,
     check_weights,
@@ -89,7 +89,7 @@ class ResponseSelector:
         check_batch_size(batch_size)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
-        check_kind(self.checkpoint, state.config.task, state.config.kind, "selection")
+        check_family(self.checkpoint, state.config, "selection")
         self.config = cast(SelectionConfig, state.config)
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.model, self.edges = cast(SelectionModel, task.model).to(self.device), task.edges

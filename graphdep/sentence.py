@@ -91,6 +91,15 @@ class Sentence:
                 depth[node] = distance
         return depth[1:]
 
+    @property
+    def enhanced_arcs(self) -> list[tuple[str, str, str]]:
+        """The arcs of the enhanced graph as ``(head id, id, label)``: of each word in order, then of each
+        empty node. Without :attr:`deps` there are those of the empty nodes alone.
+        """
+        words = zip(map(str, range(1, len(self) + 1)), self.deps or [])
+        empty = ((row[0], parse_deps(row[8])) for row in self.empty)
+        return [(head, node, label) for node, deps in [*words, *empty] for head, label in deps]
+
     @classmethod
     def chain(cls, form: Sequence[str]) -> Sentence:
         """A tree without syntax: the first word is the root, each other word depends on the one before.
@@ -134,16 +143,10 @@ class Sentence:
         return {row[0] for row in self.empty}
 
     def _check_deps(self, empty: set[str]) -> None:
-        if self.deps is None and not self.empty:
-            return
         known = empty | set(map(str, range(len(self) + 1)))
-        rows = [*enumerate(self.deps or [], start=1), *((row[0], parse_deps(row[8])) for row in self.empty)]
-        for number, deps in rows:
-            for head, label in deps:
-                if head not in known or not label or "|" in label:
-                    raise ValueError(
-                        f"word {number}: enhanced arc {head!r}:{label!r} has no such head or label"
-                    )
+        for head, node, label in self.enhanced_arcs:
+            if head not in known or not label or "|" in label:
+                raise ValueError(f"word {node}: enhanced arc {head!r}:{label!r} has no such head or label")
 
 
 def parse_deps(column: str) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep._asking import check_kind, shown, tracked
+from graphdep._asking import check_family, shown, tracked
 from graphdep.alignment import trees_data
 from graphdep.alignment.trees_data import check_arcs
 from graphdep.nn.models import TextEncoder
@@ -199,7 +199,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from graphdep.training import load_task  # here, since Lightning takes seconds to import
 
         task, state = load_task(self.checkpoint)
-        check_kind(os.fspath(self.checkpoint), state.config.task, state.config.kind, "sentence")
+        check_family(os.fspath(self.checkpoint), state.config, "sentence")
         encoder = cast(TextEncoder, task.model.encoder)
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")

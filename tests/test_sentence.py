@@ -173,3 +173,23 @@ def test_a_very_long_cycle_is_reported_in_short():
     with pytest.raises(ValueError, match="more than one root") as error:
         Sentence(["w"] * 100_000, [0] * 100_000, ["dep"] * 100_000)
     assert len(str(error.value)) < 200
+
+
+def test_enhanced_arcs_are_those_of_words_then_of_empty_nodes():
+    deps = [[("1.1", "nsubj"), ("0", "root")], [("1", "obj")]]
+    sentence = Sentence(
+        ["a", "b"], [0, 1], ["root", "obj"], deps=deps, empty=[row("1.1", deps="2:conj:and|0:root")]
+    )
+    assert sentence.enhanced_arcs == [
+        ("1.1", "1", "nsubj"),
+        ("0", "1", "root"),
+        ("1", "2", "obj"),
+        ("2", "1.1", "conj:and"),
+        ("0", "1.1", "root"),
+    ]
+
+
+def test_without_deps_enhanced_arcs_are_those_of_empty_nodes():
+    assert Sentence(["a"], [0], ["root"]).enhanced_arcs == []
+    alone = Sentence(["a"], [0], ["root"], empty=[row("1.1", deps="1:conj")])
+    assert alone.enhanced_arcs == [("1", "1.1", "conj")]

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 
 from graphdep.alignment.tokens import Tokens
-from graphdep.sentence import Row, Sentence, parse_deps
+from graphdep.sentence import Row, Sentence
 from graphdep.truncation import check_side, cut_tree
 from graphdep.vocab import RelationVocab
 
@@ -196,11 +196,9 @@ def _enhanced_arcs(
     words = [*map(str, range(1, len(sentence) + 1))]
     number = {name: node for node, name in enumerate([*words, *(row[0] for row in empty)])}
     number |= copied
-    deps = dict(zip(words, sentence.deps or [])) | {row[0]: parse_deps(row[8]) for row in sentence.empty}
     arcs = [
         (number[head], number[name], label)
-        for name, pairs in deps.items()
-        for head, label in pairs
+        for head, name, label in sentence.enhanced_arcs
         if head in number and (head == name or number[head] != number[name])
     ]
     arcs = [*dict.fromkeys(arcs)] if copied else arcs

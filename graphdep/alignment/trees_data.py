@@ -12,10 +12,11 @@ from graphdep.alignment.encoded_utterance import EncodedUtterance
 from graphdep.alignment.text_data import text_data
 from graphdep.alignment.tokens import Tokens
 from graphdep.data import to_data
+from graphdep.parsing.pybart_converter import LEVELS
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 
-ARCS = ("basic", "enhanced", "enhanced++")
+ARCS = ("basic", *LEVELS)
 # What the layout of text_data() settles by itself.
 _SETTLED = ("segment", "root")
 

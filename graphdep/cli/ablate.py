@@ -14,7 +14,6 @@ from graphdep.cli.output import print_json, say_loading
 
 DEFAULT_MODELS = {
     "sentence": "transformer,dt-lr,dt-rg,dt",
-    "csv": "transformer,dt-lr,dt-rg,dt",
     "dialogue": "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra",
     "post-training": "bert-fp",
     "selection": "bert,bert-vanilla,bert-intra,bert-inter,bert-sia",
@@ -75,9 +74,9 @@ def ablate(
     first = shared.pop("seed", 0)
     if "model" in shared:
         raise ValueError("'model' is not a setting of all runs: use --models")
-    from graphdep.tasks import resolve_task
+    from graphdep.training import TrainConfig
 
-    models = models or DEFAULT_MODELS[resolve_task(task).kind]
+    models = models or DEFAULT_MODELS[TrainConfig.of_task(task).family]
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         o.config_of(name, {**shared, "task": task})

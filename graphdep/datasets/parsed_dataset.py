@@ -18,19 +18,17 @@ from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
 import graphdep
-from graphdep.alignment import Tokens, trees_data
+from graphdep.alignment import Tokens
+from graphdep.alignment.trees_data import check_arcs, trees_data
 from graphdep.data import NodeType
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw_files import RawFiles
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
-from graphdep.parsing.pybart_converter import LEVELS
 from graphdep.piece_vocab import vocab_from_state
-from graphdep.sentence import Sentence, parse_deps
+from graphdep.sentence import Sentence
 from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
-
-ARCS = ("basic", *LEVELS)
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,7 @@ class ParsedDataset(RawFiles, InMemoryDataset):
             raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
         if tokens is None and max_length is not None:
             raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
-        if arcs not in ARCS:
-            raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
+        check_arcs(arcs)
         self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
         self.tokens, self.max_length, self.arcs = tokens, max_length, arcs
@@ -354,10 +351,6 @@ def _first_pieces(data: Data) -> Tensor:
     return (data.word >= 0) & (data.word != before)
 
 
-def _arc_labels(sentence: Sentence) -> Iterator[str]:
+def _arc_labels(sentence: Sentence) -> list[str]:
     """The labels of the enhanced arcs of a sentence, or of its tree where it has no others."""
-    if sentence.deps is None:
-        yield from sentence.deprel
-        return
-    rows = [*sentence.deps, *(parse_deps(row[8]) for row in sentence.empty)]
-    yield from (label for deps in rows for _, label in deps)
+    return sentence.deprel if sentence.deps is None else [label for *_, label in sentence.enhanced_arcs]

@@ -44,9 +44,8 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        if (
-            os.path.basename(path) == BEST
-        ):  # nothing goes on from it: two thirds of it would be the optimizer's
+        if os.path.basename(path) == BEST:
+            # Nothing goes on from it, and two thirds of it would be the optimizer's.
             checkpoint = {key: value for key, value in checkpoint.items() if key != "optimizer_states"}
         with atomic_path(path) as temporary:
             torch.save(checkpoint, temporary)

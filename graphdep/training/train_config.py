@@ -103,6 +103,9 @@ class TrainConfig:
     accelerator: str = "auto"
 
     kind: ClassVar[str]
+    """The kind of task whose settings these are."""
+    family: ClassVar[str]
+    """The kind of the first class that these inherit from: its models and uses are theirs, too."""
     models: ClassVar[Mapping[str, ModelPreset]]
     encoders: ClassVar[Mapping[str, bool]]
     """Encoders by name, and whether each reads edges."""
@@ -144,6 +147,7 @@ class TrainConfig:
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.kind = kind
+        cls.family = getattr(cls, "family", kind)
         cls._kinds[kind] = cls
 
     def __post_init__(self) -> None:

@@ -5,7 +5,8 @@ import inspect
 import pytest
 
 import graphdep.datasets
-from graphdep.datasets.parsed_dataset import ARCS, ParsedDataset
+from graphdep.alignment.trees_data import ARCS
+from graphdep.datasets.parsed_dataset import ParsedDataset
 
 # Keywords of all, and further ones of the corpora of sentences.
 KEYWORDS = ("vocab", "relations", "min_freq", "lower", "limit", "transform", "pre_transform", "pre_filter")

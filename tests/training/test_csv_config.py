@@ -135,3 +135,9 @@ def test_settings_are_those_of_the_task(settings):
     assert config(settings).splits == ("train", "val")
     assert config(settings, test="x.csv").splits == TrainConfig.of("dt").splits == ("train", "val", "test")
     assert config(settings, train="elsewhere.csv").differences(config(settings)) == []
+
+
+def test_family_is_that_of_sentences(settings):
+    own = config(settings)
+    assert (own.kind, own.family) == ("csv", "sentence")
+    assert TrainConfig.of(task="dailydialog").family == "dialogue"
