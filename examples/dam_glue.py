@@ -78,7 +78,9 @@ else:
 
 model = SentenceModel(encoder, ClassificationHead(size, train_dataset.num_classes, dropout=0.1)).to(device)
 new = [*encoder.added_parameters(), *model.head.parameters()]
-optimizer = torch.optim.AdamW([*encoder.parameter_groups(args.lr), {"params": new, "lr": args.head_lr}])
+optimizer = torch.optim.AdamW(
+    [*encoder.parameter_groups(args.lr), {"params": new, "lr": args.head_lr}], fused=True
+)
 
 
 def train() -> float:

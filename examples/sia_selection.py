@@ -73,7 +73,7 @@ val_loader, test_loader = (
     DataLoader(Corpus(args.root, split, limit=args.limit_eval, **options), 4 * args.batch_size)
     for split in ("val", "test")
 )
-optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr or (3e-5 if args.encoder else 1e-3))
+optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr or (3e-5 if args.encoder else 1e-3), fused=True)
 
 
 def train() -> float:

@@ -100,3 +100,20 @@ def test_tree_controls_come_before_the_edges(batch):
 def test_edges_that_add_nodes_are_refused():
     with pytest.raises(ValueError, match="edges 'dam' add nodes"):
         build_edges(TrainConfig.of("dt", edges="dam"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "fused"),
+    [
+        ({"optimizer": "adamw"}, True),
+        ({"optimizer": "adam", "precision": "bf16-mixed"}, True),
+        ({"optimizer": "adam", "clip": 1.0}, True),
+        ({"optimizer": "adamw", "clip": 1.0, "precision": "bf16-mixed"}, False),
+    ],
+)
+def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch, tiny):
+    _, splits = batch
+    task = build_task(
+        TrainConfig.of("transformer", **tiny, **settings), len(splits.vocab), len(splits.relations)
+    )
+    assert bool(task.make_optimizer(task.parameters()).defaults["fused"]) is fused
