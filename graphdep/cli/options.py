@@ -92,8 +92,8 @@ LimitTrain = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Train on N examples and parse no others: the first, of response selection spread over the "
-        "split.",
+        help="Train on N examples and parse no others: the first, of GLUE and response selection "
+        "spread over the split.",
         rich_help_panel=_DATA,
     ),
 ]

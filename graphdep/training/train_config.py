@@ -41,8 +41,8 @@ class TrainConfig:
         parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
         root: Folder of the corpus; :obj:`None` for the task's own. (default: :obj:`None`)
         raw_from: Folder with the corpus' raw files. (default: :obj:`None`)
-        limit_train: Train on so many examples only: the first, or in response selection pools spread over
-            the split; acts before parsing. (default: :obj:`None`)
+        limit_train: Train on so many examples only: the first, of GLUE and in response selection spread
+            over the split; acts before parsing. (default: :obj:`None`)
         min_freq: Words seen less often are unknown.
         vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
