@@ -20,22 +20,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
-import statistics
-import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import side_by_side
 import torch
 import torch.nn.functional as F
-from attention import device_name, table
-from dra_throughput import held, peak
 from pretrained import default_encoder, read_lengths
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
@@ -151,114 +146,50 @@ def build(name: str, args: argparse.Namespace) -> nn.Module:
     return model.to(args.device)
 
 
-class Trainer:
-    """One of the implementations, with an optimizer."""
-
-    def __init__(self, name: str, args: argparse.Namespace) -> None:
-        self.name, self.device = name, args.device
-        self.model = build(name, args).train()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5, fused=True)
-
-    def step(self, batch: Batch) -> None:
-        self.optimizer.zero_grad()
-        logits = self.model(batch)
-        target = torch.arange(logits.size(0), device=logits.device) % CLASSES
-        F.cross_entropy(logits, target).backward()
-        self.optimizer.step()
-
-    def time(self, batch: Batch) -> float:
-        synchronize = (lambda: None) if self.device == "cpu" else torch.cuda.synchronize
-        synchronize()
-        start = time.perf_counter()
-        self.step(batch)
-        synchronize()
-        return time.perf_counter() - start
+def make_trainer(name: str, args: argparse.Namespace) -> side_by_side.Trainer:
+    return side_by_side.Trainer(build(name, args), loss, args.device, 1e-5)
 
 
-def check(args: argparse.Namespace, batch: Batch) -> dict[str, float]:
-    """How far the scores of the padded models are from the packed one's.
-
-    Raises:
-        RuntimeError: If it is more than rounding.
-    """
-    with torch.no_grad():
-        scores = {name: build(name, args).eval()(batch) for name in args.names}
-    worst = {name: float((scores[name] - scores["packed"]).abs().max()) for name in args.padded}
-    if not max(worst.values()) <= 1e-4:
-        raise RuntimeError(f"the scores of packed and padded models differ: {worst}")
-    return worst
-
-
-def speed(args: argparse.Namespace, batches: list[Batch]) -> dict[str, list[float]]:
-    """Words a second of every round, all in turns."""
-    trainers = [Trainer(name, args) for name in args.names]
-    rates: dict[str, list[float]] = {name: [] for name in args.names}
-    for number in range(-1, args.rounds):  # the first warms up
-        seconds = dict.fromkeys(args.names, 0.0)
-        measured = batches if number >= 0 else batches[:1]
-        for i, batch in enumerate(measured):
-            for trainer in random.Random(f"{number} {i}").sample(trainers, len(trainers)):
-                seconds[trainer.name] += trainer.time(batch)
-        if number >= 0:
-            for name in args.names:
-                rates[name].append(sum(map(num_words, batches)) / seconds[name])
-            print(f"round {number + 1} of {args.rounds}: done", file=sys.stderr, flush=True)
-    return rates
+def loss(model: nn.Module, batch: Batch) -> Tensor:
+    logits = model(batch)
+    return F.cross_entropy(logits, torch.arange(logits.size(0), device=logits.device) % CLASSES)
 
 
 def memory(args: argparse.Namespace) -> dict[str, float]:
-    """Peak of one implementation in MB, above what there is before, and without what the batch is no part
-    of.
-    """
     batches = make_batches(args, load_encoder(args.encoder))
-    before = held(args.device)
-    trainer = Trainer(args.memory_of, args)
-    for batch in batches:
-        trainer.step(batch)
-    total = peak(args.device) - before
-    fixed = 4 * sum(p.numel() * p.element_size() for p in trainer.model.parameters())
-    return {"peak": total / 2**20, "activations": (total - fixed) / 2**20}
-
-
-def memory_in_a_process(name: str, argv: list[str]) -> dict[str, float]:
-    command = [sys.executable, __file__, *argv, "--memory-of", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"measuring the memory of {name!r} failed:\n{done.stderr}")
-    return json.loads(done.stdout)
+    before = side_by_side.held(args.device)  # the encoder that made the batches is gone
+    return side_by_side.training_memory(make_trainer, args, batches, before)
 
 
 def share(used: dict[str, dict[str, float]], name: str, part: str) -> float:
     return used["packed"][part] / used[name][part]
 
 
-def targets(outcome: dict[str, Any]) -> list[str]:
-    lines = [
-        (ratio >= 2, f"packed: {ratio:.2f} times the words a second of {name} (at least 2)")
-        for name, ratio in outcome["speedup"].items()
-    ]
-    lines += [
-        (part <= 0.5, f"packed: {part:.0%} of the {what} of {name} (at most 50%)")
-        for what, key in (("peak memory", "memory_share"), ("activations", "activation_share"))
-        for name, part in outcome[key].items()
-    ]
-    return [f"{'ok  ' if ok else 'MISS'} {text}" for ok, text in lines]
+def targets(outcome: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+    for name, ratio in outcome["speedup"].items():
+        yield ratio >= 2, f"packed: {ratio:.2f} times the words a second of {name} (at least 2)"
+    for what, key in (("peak memory", "memory_share"), ("activations", "activation_share")):
+        for name, part in outcome[key].items():
+            yield part <= 0.5, f"packed: {part:.0%} of the {what} of {name} (at most 50%)"
 
 
 def result(args: argparse.Namespace, argv: list[str]) -> dict[str, Any]:
     batches = make_batches(args, load_encoder(args.encoder))
-    differences = check(args, batches[0])
-    rates = speed(args, batches)
-    median = {name: statistics.median(values) for name, values in rates.items()}
-    sizes = [batch.ptr.diff() for batch in batches]
-    used = {name: memory_in_a_process(name, argv) for name in args.names}
+    lengths = str(args.lengths or args.raw_from or "mini corpus")
+    sizes = side_by_side.batch_sizes(batches, "nodes")
+    setting = f"{args.batches} batches of {args.batch_size}, lengths {lengths} "
+    setting += f"({sizes['nodes_an_example']:.0f} nodes an example, padded "
+    setting += f"{sizes['padding']:.2f} times as many)"
+    differences = side_by_side.check(build, args, batches[0])
+    rates = side_by_side.speed(make_trainer, args, batches, num_words)
+    median = rates["words_per_second"]
+    used = {name: side_by_side.memory_in_a_process(__file__, name, argv) for name in args.names}
     return {
-        "lengths": str(args.lengths or args.raw_from or "mini corpus"),
-        "nodes_an_example": float(torch.cat(sizes).double().mean()),
-        "padding": sum(int(s.max()) * s.numel() for s in sizes) / sum(int(s.sum()) for s in sizes),
+        "machine": side_by_side.machine(args, setting),
+        "lengths": lengths,
+        **sizes,
         "largest_difference": differences,
-        "words_per_second": median,
-        "all_words_per_second": rates,
+        **rates,
         "memory_mb": used,
         "speedup": {name: median["packed"] / median[name] for name in args.padded},
         "memory_share": {name: share(used, name, "peak") for name in args.padded},
@@ -278,11 +209,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--batches", type=int, default=4)
     parser.add_argument("--padded", nargs="+", choices=("eager", "sdpa"), default=["eager", "sdpa"])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
+    side_by_side.add_options(parser, ("packed", "eager", "sdpa"))
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--memory-of", choices=("packed", "eager", "sdpa"), help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if min(args.batch_size, args.batches, args.rounds, args.threads) < 1 or args.max_length < 3:
         parser.error(
@@ -302,22 +230,11 @@ def main(argv: list[str] | None = None) -> None:
         print(json.dumps(memory(args)))
         return
     outcome = result(args, argv)
-    machine = (
-        f"{device_name(args.device)}, {os.cpu_count()} cores, {args.threads} threads, torch "
-        f"{torch.__version__}; {args.batches} batches of {args.batch_size}, lengths {outcome['lengths']} "
-        f"({outcome['nodes_an_example']:.0f} nodes an example, padded {outcome['padding']:.2f} times as "
-        f"many); medians of {args.rounds} interleaved rounds"
-    )
-    print(*targets(outcome), sep="\n", file=sys.stderr)
+    side_by_side.print_targets(targets(outcome))
     if args.json:
-        print(json.dumps({"machine": machine, **outcome}))
-        return
-    rows = []
-    for name in args.names:
-        used = outcome["memory_mb"][name]
-        speeds = f"{outcome['words_per_second'][name]:,.0f}"
-        rows.append([name, speeds, f"{used['peak']:,.0f}", f"{used['activations']:,.0f}"])
-    print(f"{machine}\n\n{table(['implementation', 'words/s', 'peak MB', 'of that activations'], rows)}")
+        print(json.dumps(outcome))
+    else:
+        side_by_side.print_table(outcome, ["peak MB", "of that activations"])
 
 
 if __name__ == "__main__":

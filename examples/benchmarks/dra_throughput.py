@@ -17,19 +17,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import resource
-import statistics
-import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import side_by_side
 import torch
 import torch.nn.functional as F
-from attention import device_name, table
 from dialogue_lengths import make_dialogues, read_lengths, sample_lengths
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
@@ -143,95 +139,31 @@ def num_words(batch: Batch) -> int:
     return int((batch.word >= 0).sum()) + batch.target_ids.numel() - batch.num_graphs
 
 
-class Trainer:
-    """One of the two implementations, with an optimizer."""
-
-    def __init__(self, name: str, args: argparse.Namespace) -> None:
-        model = build(args)
-        self.name, self.device = name, args.device
-        self.model = (model if name == "packed" else PaddedModel(model)).train()
-        self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-        self.autocast = torch.autocast(args.device.partition(":")[0], torch.bfloat16, enabled=args.bf16)
-
-    def step(self, batch: Batch) -> None:
-        self.optimizer.zero_grad()
-        with self.autocast:
-            loss = self.model.losses(batch)["response"]
-        loss.backward()
-        self.optimizer.step()
-
-    def time(self, batch: Batch) -> float:
-        synchronize = (lambda: None) if self.device == "cpu" else torch.cuda.synchronize
-        synchronize()
-        start = time.perf_counter()
-        self.step(batch)
-        synchronize()
-        return time.perf_counter() - start
+def make_trainer(name: str, args: argparse.Namespace) -> side_by_side.Trainer:
+    packed = build(args)
+    model = packed if name == "packed" else PaddedModel(packed)
+    return side_by_side.Trainer(model, loss, args.device, 1e-4, args.bf16)
 
 
-def speed(args: argparse.Namespace) -> dict[str, list[float]]:
-    """Words a second of every round, the two in turns."""
-    batches = make_batches(args)
-    trainers = [Trainer(name, args) for name in NAMES]
-    rates: dict[str, list[float]] = {name: [] for name in NAMES}
-    for number in range(-1, args.rounds):  # the first warms up
-        seconds = dict.fromkeys(NAMES, 0.0)
-        measured = batches if number >= 0 else batches[:1]
-        for i, batch in enumerate(measured):
-            for trainer in random.Random(f"{number} {i}").sample(trainers, 2):
-                seconds[trainer.name] += trainer.time(batch)
-        if number >= 0:
-            for name in NAMES:
-                rates[name].append(sum(map(num_words, batches)) / seconds[name])
-            print(f"round {number + 1} of {args.rounds}: done", file=sys.stderr, flush=True)
-    return rates
+def loss(model: nn.Module, batch: Batch) -> Tensor:
+    return model.losses(batch)["response"]
 
 
 def memory(args: argparse.Namespace) -> dict[str, float]:
-    """Peak of one implementation in MB, all of it and above weights, gradients and AdamW's averages."""
     batches = make_batches(args)
-    before = peak(args.device)
-    trainer = Trainer(args.memory_of, args)
-    for batch in batches:
-        trainer.step(batch)
-    fixed = 4 * sum(parameter.numel() * parameter.element_size() for parameter in trainer.model.parameters())
-    total = peak(args.device) - before
-    return {"peak": total / 2**20, "activations": (total - fixed) / 2**20}
+    before = side_by_side.peak(args.device)
+    return side_by_side.training_memory(make_trainer, args, batches, before)
 
 
-def peak(device: str) -> int:
-    if device != "cpu":
-        return torch.cuda.max_memory_allocated()
-    # On Linux ru_maxrss of a child starts from what its parent had.
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def held(device: str) -> int:
-    """Memory in use now; the peak so far may be that of something that is gone."""
-    if device != "cpu":
-        return torch.cuda.memory_allocated()
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return peak(device)
-    return int(status.read_text().partition("VmRSS:")[2].split()[0]) * 1024
-
-
-def memory_in_a_process(name: str, argv: list[str]) -> dict[str, float]:
-    command = [sys.executable, __file__, *argv, "--memory-of", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"measuring the memory of {name!r} failed:\n{done.stderr}")
-    return json.loads(done.stdout)
-
-
-def result(rates: dict[str, list[float]], peaks: dict[str, dict[str, float]]) -> dict[str, Any]:
-    median = {name: statistics.median(values) for name, values in rates.items()}
+def result(args: argparse.Namespace, argv: list[str]) -> dict[str, Any]:
+    setting = f"hidden {args.hidden_channels}, {args.layers} layers, dropout {args.dropout:g}, "
+    setting += f"{'bf16' if args.bf16 else 'fp32'}, batch {args.batch_size}, {args.batches} batches"
+    rates = side_by_side.speed(make_trainer, args, make_batches(args), num_words)
+    median = rates["words_per_second"]
+    peaks = {name: side_by_side.memory_in_a_process(__file__, name, argv) for name in NAMES}
     return {
-        "words_per_second": median,
-        "all_words_per_second": rates,
+        "machine": side_by_side.machine(args, setting),
+        **rates,
         "speedup": median["packed"] / median["padded"],
         "memory_mb": peaks,
         "memory_share": {key: share(peaks, key) for key in ("peak", "activations")},
@@ -244,12 +176,11 @@ def share(peaks: dict[str, dict[str, float]], key: str) -> float | None:
     return packed / padded if min(packed, padded) > 0 else None
 
 
-def targets(outcome: dict[str, Any]) -> list[str]:
-    share = outcome["memory_share"]["peak"]
-    lines = [(outcome["speedup"] >= 2.5, f"{outcome['speedup']:.2f} times the words a second (at least 2.5)")]
+def targets(outcome: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+    ratio, share = outcome["speedup"], outcome["memory_share"]["peak"]
+    yield ratio >= 2.5, f"packed: {ratio:.2f} times the words a second (at least 2.5)"
     if share is not None:
-        lines += [(share <= 0.5, f"{share:.2f} of the peak memory (at most 0.5)")]
-    return [f"{'ok  ' if ok else 'MISS'} packed: {text}" for ok, text in lines]
+        yield share <= 0.5, f"packed: {share:.2f} of the peak memory (at most 0.5)"
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -266,11 +197,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--num-words", type=int, default=9846, help="of DailyDialog, those seen three times")
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--bf16", action="store_true")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
+    side_by_side.add_options(parser, NAMES)
     parser.add_argument("--smoke", action="store_true", help="tiny sizes, to see that it runs")
-    parser.add_argument("--memory-of", choices=NAMES, help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path, help="JSON file to write")
     args = parser.parse_args(argv)
     if min(args.batch_size, args.batches, args.rounds, args.threads) < 1:
@@ -278,6 +206,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     if args.smoke:
         smoke = {"batch_size": 4, "batches": 2, "hidden_channels": 16, "heads": 2, "layers": 1}
         vars(args).update(smoke, num_words=50, rounds=2)
+    args.names = NAMES
     torch.set_num_threads(args.threads)
     return args
 
@@ -288,27 +217,12 @@ def main(argv: list[str] | None = None) -> None:
     if args.memory_of:
         print(json.dumps(memory(args)))
         return
-    outcome = result(speed(args), {name: memory_in_a_process(name, argv) for name in NAMES})
-    machine = f"{device_name(args.device)}, {os.cpu_count()} cores, {args.threads} threads, "
-    machine += f"torch {torch.__version__}; hidden {args.hidden_channels}, {args.layers} layers, "
-    machine += f"dropout {args.dropout:g}, {'bf16' if args.bf16 else 'fp32'}, batch {args.batch_size}, "
-    machine += f"{args.batches} batches; medians of {args.rounds} interleaved rounds"
-    rows = [
-        [
-            name,
-            f"{outcome['words_per_second'][name]:,.0f}",
-            f"{outcome['memory_mb'][name]['peak']:,.0f}",
-            f"{outcome['memory_mb'][name]['activations']:,.0f}",
-        ]
-        for name in NAMES
-    ]
-    header = ["implementation", "words/s", "peak MB", "without weights and optimizer MB"]
-    print(f"{machine}\n\n{table(header, rows)}")
-    print(*targets(outcome), sep="\n", file=sys.stderr)
+    outcome = result(args, argv)
+    side_by_side.print_table(outcome, ["peak MB", "without weights and optimizer MB"])
+    side_by_side.print_targets(targets(outcome))
     if args.output:
         with atomic_path(args.output) as temporary:
-            text = json.dumps({"machine": machine, **outcome}, indent=1) + "\n"
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(json.dumps(outcome, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

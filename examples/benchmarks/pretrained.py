@@ -18,21 +18,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import statistics
-import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import side_by_side
 import torch
 import torch.nn.functional as F
-from attention import device_name, table
-from dra_throughput import held, peak
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch_geometric.data import Batch, Data
@@ -56,8 +52,8 @@ class PaddedModel(nn.Module):
         self.encoder, self.head = model.encoder.model, model.mlp
         self.encoder.set_attn_implementation(kind)
 
-    def forward(self, inputs: dict[str, Tensor]) -> Tensor:
-        return self.head(self.encoder(**inputs).last_hidden_state[:, 0]).squeeze(-1)
+    def forward(self, batch: Batch) -> Tensor:
+        return self.head(self.encoder(**padded_inputs(batch)).last_hidden_state[:, 0]).squeeze(-1)
 
 
 def read_lengths(path: Path, limit: int) -> list[int]:
@@ -131,111 +127,46 @@ def build(name: str, args: argparse.Namespace) -> nn.Module:
     return model.to(args.device)
 
 
-class Trainer:
-    """One of the implementations, with an optimizer."""
-
-    def __init__(self, name: str, args: argparse.Namespace) -> None:
-        self.name, self.device = name, args.device
-        self.model = build(name, args).train()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5, fused=True)
-        self.autocast = torch.autocast(args.device.partition(":")[0], torch.bfloat16, enabled=args.bf16)
-
-    def step(self, batch: Batch) -> None:
-        data = batch if self.name in ("packed", "sia") else padded_inputs(batch)
-        self.optimizer.zero_grad()
-        with self.autocast:
-            logits = self.model(data)
-        target = torch.arange(logits.numel(), device=logits.device) % 2
-        F.binary_cross_entropy_with_logits(logits.float(), target.float()).backward()
-        self.optimizer.step()
-
-    def time(self, batch: Batch) -> float:
-        synchronize = (lambda: None) if self.device == "cpu" else torch.cuda.synchronize
-        synchronize()
-        start = time.perf_counter()
-        self.step(batch)
-        synchronize()
-        return time.perf_counter() - start
+def make_trainer(name: str, args: argparse.Namespace) -> side_by_side.Trainer:
+    return side_by_side.Trainer(build(name, args), loss, args.device, 1e-5, args.bf16)
 
 
-def check(args: argparse.Namespace, batch: Batch) -> dict[str, float]:
-    """How far the scores of the padded models are from the packed one's.
-
-    Raises:
-        RuntimeError: If it is more than rounding.
-    """
-    with torch.no_grad():
-        packed = build("packed", args).eval()(batch)
-        inputs = padded_inputs(batch)
-        scores = {name: build(name, args).eval()(inputs) for name in args.padded}
-    worst = {name: float((other - packed).abs().max()) for name, other in scores.items()}
-    if max(worst.values()) > 1e-4:
-        raise RuntimeError(f"the scores of packed and padded models differ: {worst}")
-    return worst
-
-
-def speed(args: argparse.Namespace, batches: list[Batch]) -> dict[str, list[float]]:
-    """Words a second of every round, all in turns."""
-    trainers = [Trainer(name, args) for name in args.names]
-    rates: dict[str, list[float]] = {name: [] for name in args.names}
-    for number in range(-1, args.rounds):  # the first warms up
-        seconds = dict.fromkeys(args.names, 0.0)
-        measured = batches if number >= 0 else batches[:1]
-        for i, batch in enumerate(measured):
-            for trainer in random.Random(f"{number} {i}").sample(trainers, len(trainers)):
-                seconds[trainer.name] += trainer.time(batch)
-        if number >= 0:
-            for name in args.names:
-                rates[name].append(sum(map(num_words, batches)) / seconds[name])
-            print(f"round {number + 1} of {args.rounds}: done", file=sys.stderr, flush=True)
-    return rates
+def loss(model: nn.Module, batch: Batch) -> Tensor:
+    logits = model(batch).float()
+    target = torch.arange(logits.numel(), device=logits.device) % 2
+    return F.binary_cross_entropy_with_logits(logits, target.float())
 
 
 def memory(args: argparse.Namespace) -> float:
-    """Peak of one implementation in MB, above what there is before."""
     batches = make_batches(args, load_encoder(args.encoder))
-    before = held(args.device)  # the encoder that made the batches is gone
-    trainer = Trainer(args.memory_of, args)
-    for batch in batches:
-        trainer.step(batch)
-    return (peak(args.device) - before) / 2**20
+    before = side_by_side.held(args.device)  # the encoder that made the batches is gone
+    return side_by_side.training_memory(make_trainer, args, batches, before)["peak"]
 
 
-def memory_in_a_process(name: str, argv: list[str]) -> float:
-    command = [sys.executable, __file__, *argv, "--memory-of", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"measuring the memory of {name!r} failed:\n{done.stderr}")
-    return json.loads(done.stdout)
-
-
-def targets(outcome: dict[str, Any]) -> list[str]:
-    lines = [
-        (ratio >= 2, f"packed: {ratio:.2f} times the words a second of {name} (at least 2)")
-        for name, ratio in outcome["speedup"].items()
-    ]
+def targets(outcome: dict[str, Any]) -> Iterator[tuple[bool, str]]:
+    for name, ratio in outcome["speedup"].items():
+        yield ratio >= 2, f"packed: {ratio:.2f} times the words a second of {name} (at least 2)"
     if "sia_extra" in outcome:
         extra = outcome["sia_extra"]
-        lines.append((extra <= 0.2, f"sia: {extra:.0%} more time than the backbone (at most 20%)"))
-    return [f"{'ok  ' if ok else 'MISS'} {text}" for ok, text in lines]
+        yield extra <= 0.2, f"sia: {extra:.0%} more time than the backbone (at most 20%)"
 
 
 def result(args: argparse.Namespace, argv: list[str]) -> dict[str, Any]:
     batches = make_batches(args, load_encoder(args.encoder))
-    differences = check(args, batches[0])
-    rates = speed(args, batches)
-    median = {name: statistics.median(values) for name, values in rates.items()}
-    sizes = [batch.ptr.diff() for batch in batches]
+    lengths, sizes = str(args.lengths or "synthetic, log-normal"), side_by_side.batch_sizes(batches, "pieces")
+    setting = f"{'bf16' if args.bf16 else 'fp32'}, {args.batches} batches of {args.batch_size}, lengths "
+    setting += f"{lengths} ({sizes['pieces_an_example']:.0f} pieces an example, padded "
+    setting += f"{sizes['padding']:.2f} times as many)"
     outcome: dict[str, Any] = {
-        "lengths": str(args.lengths or "synthetic, log-normal"),
-        "pieces_an_example": float(torch.cat(sizes).double().mean()),
-        "padding": sum(int(s.max()) * s.numel() for s in sizes) / sum(int(s.sum()) for s in sizes),
-        "largest_difference": differences,
-        "words_per_second": median,
-        "all_words_per_second": rates,
-        "memory_mb": {name: memory_in_a_process(name, argv) for name in args.names},
-        "speedup": {name: median["packed"] / median[name] for name in args.padded},
+        "machine": side_by_side.machine(args, setting),
+        "lengths": lengths,
+        **sizes,
+        "largest_difference": side_by_side.check(build, args, batches[0]),
+        **side_by_side.speed(make_trainer, args, batches, num_words),
+        "memory_mb": {name: side_by_side.memory_in_a_process(__file__, name, argv) for name in args.names},
     }
+    median = outcome["words_per_second"]
+    outcome["speedup"] = {name: median["packed"] / median[name] for name in args.padded}
     if args.sia:
         outcome["sia_extra"] = median["packed"] / median["sia"] - 1
     return outcome
@@ -258,11 +189,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--padded", nargs="+", choices=("eager", "sdpa"), default=["eager", "sdpa"])
     parser.add_argument("--sia", action="store_true", help="also the cost of SIA")
     parser.add_argument("--bf16", action="store_true")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
+    side_by_side.add_options(parser, ("packed", "sia", "eager", "sdpa"))
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--memory-of", choices=("packed", "sia", "eager", "sdpa"), help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
     if min(args.batch_size, args.batches, args.rounds, args.threads) < 1 or args.max_length < LEAST:
         parser.error(
@@ -282,24 +210,11 @@ def main(argv: list[str] | None = None) -> None:
         print(json.dumps(memory(args)))
         return
     outcome = result(args, argv)
-    machine = f"{device_name(args.device)}, {os.cpu_count()} cores, {args.threads} threads, torch "
-    machine += f"{torch.__version__}; {'bf16' if args.bf16 else 'fp32'}, {args.batches} batches of "
-    machine += (
-        f"{args.batch_size}, lengths {outcome['lengths']} ({outcome['pieces_an_example']:.0f} pieces an "
-    )
-    machine += (
-        f"example, padded {outcome['padding']:.2f} times as many); medians of {args.rounds} interleaved "
-    )
-    machine += "rounds"
-    print(*targets(outcome), sep="\n", file=sys.stderr)
+    side_by_side.print_targets(targets(outcome))
     if args.json:
-        print(json.dumps({"machine": machine, **outcome}))
-        return
-    rows = [
-        [name, f"{outcome['words_per_second'][name]:,.0f}", f"{outcome['memory_mb'][name]:,.0f}"]
-        for name in args.names
-    ]
-    print(f"{machine}\n\n{table(['implementation', 'words/s', 'peak MB'], rows)}")
+        print(json.dumps(outcome))
+    else:
+        side_by_side.print_table(outcome, ["peak MB"])
 
 
 if __name__ == "__main__":

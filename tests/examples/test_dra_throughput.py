@@ -2,33 +2,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
-
-FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
-MODULES = ("dra_throughput", "dialogue_lengths", "attention")
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        yield import_module("dra_throughput")
-        for name in MODULES:
-            sys.modules.pop(name, None)
-
-
-@pytest.fixture(autouse=True)
-def same_threads() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
 
 
 def test_packed_and_padded_have_the_same_loss_and_gradients(bench: ModuleType) -> None:
@@ -77,12 +56,12 @@ def test_words_are_counted_without_root_and_end(bench: ModuleType) -> None:
     assert bench.num_words(batch) == sum(sum(context) + response for context, response in lengths)
 
 
-def test_memory_of_a_process(bench: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(FOLDER.parents[1]))
+def test_memory_of_a_process(bench: ModuleType) -> None:
     argv = ["--smoke", "--threads", "1"]
-    assert set(bench.memory_in_a_process("packed", argv)) == {"peak", "activations"}
+    used = bench.side_by_side.memory_in_a_process(bench.__file__, "packed", argv)
+    assert set(used) == {"peak", "activations"}
     with pytest.raises(RuntimeError, match="of 'half' failed"):
-        bench.memory_in_a_process("half", argv)
+        bench.side_by_side.memory_in_a_process(bench.__file__, "half", argv)
 
 
 def test_it_runs(
@@ -92,7 +71,7 @@ def test_it_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     peaks = {"packed": {"peak": 40.0, "activations": 0.0}, "padded": {"peak": 100.0, "activations": 60.0}}
-    monkeypatch.setattr(bench, "memory_in_a_process", lambda name, argv: peaks[name])
+    monkeypatch.setattr(bench.side_by_side, "memory_in_a_process", lambda _, name, argv: peaks[name])
     output = tmp_path / "throughput.json"
     bench.main(["--smoke", "--threads", "1", "--output", str(output)])
     printed, result = capsys.readouterr(), json.loads(output.read_text())

@@ -2,59 +2,20 @@ from __future__ import annotations
 
 import json
 import random
-import sys
-from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-import torch
 
 pytest.importorskip("transformers")
 
-FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
 SIZES = ["--batch-size", "3", "--batches", "2", "--rounds", "1", "--threads", "1", "--max-length", "60"]
-MODULES = ("pretrained", "dra_throughput", "dialogue_lengths", "attention")
 
 
-@pytest.fixture(scope="module")
-def bench() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        yield import_module("pretrained")
-        for name in MODULES:
-            sys.modules.pop(name, None)
-
-
-@pytest.fixture(autouse=True)
-def same_threads() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    from tokenizers import Tokenizer, models
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    vocab = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[EOU]", *(f"word{i}" for i in range(45))]
-    backend = Tokenizer(models.WordLevel({word: i for i, word in enumerate(vocab)}, unk_token="[UNK]"))
-    names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 20}
-    folder = tmp_path_factory.mktemp("encoder")
-    # Weights large enough for wrong scores to show.
-    config = BertConfig(vocab_size=50, max_position_embeddings=64, initializer_range=0.3, **sizes)
-    BertModel(config).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=backend, **names).save_pretrained(folder)
-    return str(folder)
-
-
-def test_examples_have_the_length_asked_for(bench: ModuleType, folder: str) -> None:
-    encoder = bench.load_encoder(folder)
+def test_examples_have_the_length_asked_for(bench: ModuleType, encoder: str) -> None:
+    loaded = bench.load_encoder(encoder)
     for length in range(bench.LEAST, 64):
-        data = bench.make_example(length, encoder, random.Random(length))
+        data = bench.make_example(length, loaded, random.Random(length))
         assert data.num_nodes == length
         assert data.cut_words.sum() == 0
 
@@ -76,10 +37,10 @@ def test_lengths(bench: ModuleType, tmp_path: Path) -> None:
 
 
 def test_a_run(
-    bench: ModuleType, folder: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    bench: ModuleType, encoder: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "memory_in_a_process", lambda name, argv: len(name))
-    bench.main(["--encoder", folder, *SIZES, "--padded", "sdpa", "--sia", "--json"])
+    monkeypatch.setattr(bench.side_by_side, "memory_in_a_process", lambda _, name, argv: len(name))
+    bench.main(["--encoder", encoder, *SIZES, "--padded", "sdpa", "--sia", "--json"])
     outcome = json.loads(capsys.readouterr().out)
     assert outcome["largest_difference"]["sdpa"] < 1e-5
     assert set(outcome["words_per_second"]) == set(outcome["memory_mb"]) == {"packed", "sdpa", "sia"}
@@ -91,20 +52,18 @@ def test_a_run(
     assert outcome["memory_mb"]["sdpa"] == 4
 
 
-def test_memory_in_a_process(bench: ModuleType, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(FOLDER.parents[1]))
-    assert 0 < bench.memory_in_a_process("packed", ["--encoder", folder, *SIZES]) < 4000
-    with pytest.raises(RuntimeError, match="measuring the memory of 'sdpa' failed"):
-        bench.memory_in_a_process("sdpa", ["--encoder", f"{folder}/missing", *SIZES])
+def test_memory_in_a_process(bench: ModuleType, encoder: str) -> None:
+    used = bench.side_by_side.memory_in_a_process(bench.__file__, "packed", ["--encoder", encoder, *SIZES])
+    assert 0 < used < 4000
 
 
 def test_different_scores_are_an_error(
-    bench: ModuleType, folder: str, monkeypatch: pytest.MonkeyPatch
+    bench: ModuleType, encoder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    args = bench.parse(["--encoder", folder, *SIZES])
-    batch = bench.make_batches(args, bench.load_encoder(folder))[0]
-    bench.check(args, batch)
+    args = bench.parse(["--encoder", encoder, *SIZES])
+    batch = bench.make_batches(args, bench.load_encoder(encoder))[0]
+    bench.side_by_side.check(bench.build, args, batch)
     whole = bench.padded_inputs
     monkeypatch.setattr(bench, "padded_inputs", lambda batch: whole(batch) | {"attention_mask": None})
     with pytest.raises(RuntimeError, match="the scores of packed and padded models differ"):
-        bench.check(args, batch)
+        bench.side_by_side.check(bench.build, args, batch)
