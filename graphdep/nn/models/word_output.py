@@ -36,6 +36,11 @@ class WordOutput(nn.Module):
         """Draws its own parameters anew; the word vectors are the encoder's."""
         self.lin.reset_parameters()
         if self.bias is not None:
+            # Pretrained word vectors are long. With the usual weights the first logits would be far apart,
+            # and a model of normalised states spends hundreds of updates on bringing them down.
+            with torch.no_grad():
+                self.lin.weight.mul_(self.lin.out_features**-0.5)
+            nn.init.zeros_(self.lin.bias)
             nn.init.zeros_(self.bias)
 
     def extra_repr(self) -> str:

@@ -16,6 +16,13 @@ def test_words_are_scored_by_their_vectors() -> None:
     assert [name for name, _ in output.named_parameters()] == ["bias", "lin.weight", "lin.bias"]
 
 
+def test_at_first_all_words_are_about_equally_likely() -> None:
+    vectors = 0.4 * torch.randn(2000, 300)  # as long as GloVe's
+    embedding = NodeEmbedding(2000, 128, max_positions=0, max_levels=0, vectors=vectors)
+    states = torch.nn.functional.layer_norm(torch.randn(50, 128), (128,))
+    assert WordOutput(embedding, 128)(states, embedding).std() < 0.5
+
+
 def test_untied() -> None:
     embedding = NodeEmbedding(7, 4, max_positions=0, max_levels=0)
     output, x = WordOutput(embedding, 6, tie=False), torch.randn(3, 6)
