@@ -77,10 +77,8 @@ else:
     encoder.add_relations(RelationEmbedding(num_relations, encoder.embedding_channels))
 
 model = SentenceModel(encoder, ClassificationHead(size, train_dataset.num_classes, dropout=0.1)).to(device)
-new = [*encoder.added_parameters(), *model.head.parameters()]
-optimizer = torch.optim.AdamW(
-    [*encoder.parameter_groups(args.lr), {"params": new, "lr": args.head_lr}], fused=True
-)
+new = {"params": [*encoder.added_parameters(), *model.head.parameters()], "lr": args.head_lr}
+optimizer = torch.optim.AdamW([*encoder.parameter_groups(args.lr), new], fused=True)
 
 
 def train() -> float:

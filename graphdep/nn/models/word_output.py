@@ -30,18 +30,21 @@ class WordOutput(nn.Module):
         num_words, dim = embedding.word.weight.shape
         self.lin = nn.Linear(in_channels, dim if tie else num_words)
         self.bias = nn.Parameter(torch.zeros(num_words)) if tie else None
+        # Vectors that were drawn have a length of 1, pretrained ones several times that.
+        self._long_vectors = tie and float(embedding.word.weight.detach().norm(dim=1).mean()) > 2
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draws its own parameters anew; the word vectors are the encoder's."""
         self.lin.reset_parameters()
         if self.bias is not None:
-            # Pretrained word vectors are long. With the usual weights the first logits would be far apart,
-            # and a model of normalised states spends hundreds of updates on bringing them down.
+            nn.init.zeros_(self.bias)
+        if self._long_vectors:
+            # With the usual weights the first logits would be far apart, and a model of normalised states
+            # would spend hundreds of updates on bringing them down.
             with torch.no_grad():
                 self.lin.weight.mul_(self.lin.out_features**-0.5)
             nn.init.zeros_(self.lin.bias)
-            nn.init.zeros_(self.bias)
 
     def extra_repr(self) -> str:
         return f"tie={self.tie}"
