@@ -72,7 +72,7 @@ class Predictor:
         self.parser, self.batch_size, self.progress = parser, batch_size, progress
         self.device = resolve_device(device)
         self.task = cast(SentenceTask, task).to(self.device).eval()
-        self.tokens: Tokens | None = backbone_of(task).tokens if config.pretrained else None
+        self.tokens: Tokens | None = backbone_of(task.model).tokens if config.pretrained else None
         self.parser_failures = self.cut_words = self.cut_examples = 0
 
     @property

@@ -201,7 +201,7 @@ def _ids(task: SentenceTask, state: RunState) -> dict[str, Any]:
     from graphdep.training.backbone import backbone_of
 
     own = state.config.dataset_options("test")
-    ids = {"vocab": state.vocab} if state.pretrained is None else {"tokens": backbone_of(task).tokens}
+    ids = {"vocab": state.vocab} if state.pretrained is None else {"tokens": backbone_of(task.model).tokens}
     return {"relations": state.relations, **own, **ids}
 
 

@@ -18,6 +18,7 @@ from graphdep._asking import (
     check_list,
     check_texts,
     check_weights,
+    resolve_device,
     tracked,
 )
 from graphdep.alignment import utterance_data
@@ -86,7 +87,7 @@ class Responder:
         check_family(self.checkpoint, state.config, "dialogue")
         self.config = cast(DialogueConfig, state.config)
         self.decoding = _decode_config(self.config, decoding)
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = resolve_device(device)
         self.model, self.edges = cast(DialogueModel, task.model).to(self.device), task.edges
         check_weights(self.model, self.checkpoint)
         self.vocab, self.relations = state.vocab, state.relations

@@ -19,6 +19,7 @@ from graphdep._asking import (
     check_list,
     check_texts,
     check_weights,
+    resolve_device,
     tracked,
 )
 from graphdep.alignment import EncodedUtterance, selection_data
@@ -91,7 +92,7 @@ class ResponseSelector:
         task, state = load_task(checkpoint)
         check_family(self.checkpoint, state.config, "selection")
         self.config = cast(SelectionConfig, state.config)
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = resolve_device(device)
         self.model, self.edges = cast(SelectionModel, task.model).to(self.device), task.edges
         check_weights(self.model, self.checkpoint)
         self.tokens, self.relations = tokens_of(self.model, state.vocab), state.relations

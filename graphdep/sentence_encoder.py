@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep._asking import check_family, shown, tracked
+from graphdep._asking import check_family, resolve_device, shown, tracked
 from graphdep.alignment import trees_data
 from graphdep.alignment.trees_data import check_arcs
 from graphdep.nn.models import TextEncoder
@@ -202,7 +202,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_family(os.fspath(self.checkpoint), state.config, "sentence")
         encoder = cast(TextEncoder, task.model.encoder)
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
-        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        device = resolve_device(self.device)
         config: Any = state.config
         read = config.max_length if config.pretrained else None, config.arcs
         return _Parts(encoder.to(device), state.vocab, state.relations, task.edges, *read), parser

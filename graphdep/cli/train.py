@@ -67,14 +67,10 @@ def train(
     say_loading()
     given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
     given |= {"max_epochs": max_epochs, "limit_train": limit_train}
-    given |= {"train": train_file, "val": val_file, "test": test_file}
-    given |= {"text_columns": ",".join(text_columns) if text_columns else None, "label_column": label_column}
-    own = [
-        name for name in ("train", "val", "test", "text_columns", "label_column") if given[name] is not None
-    ]
-    if own and not task.startswith("csv"):
-        raise ValueError(f"--{own[0].replace('_', '-')} is for --task csv or csv-regression (got {task!r})")
-    config = o.config_of(model, o.gather(given, settings))
+    own = {"train": train_file, "val": val_file, "test": test_file}
+    own |= {"text_columns": ",".join(text_columns) if text_columns else None, "label_column": label_column}
+    _check_own([name for name, value in own.items() if value is not None], task)
+    config = o.config_of(model, o.gather(given | own, settings))
 
     from graphdep.training import load_splits, run_folder
     from graphdep.training import train as run
@@ -98,3 +94,10 @@ def _say_unfinished(config: TrainConfig, folder: Path) -> None:
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]
     others = f"; with other settings or data: {', '.join(unfinished)}" if unfinished else ""
     print(f"--resume: no unfinished run with these settings, a new one starts{others}", file=sys.stderr)
+
+
+def _check_own(names: list[str], task: str) -> None:
+    from graphdep.tasks import resolve_task
+
+    if names and resolve_task(task).kind != "csv":
+        raise ValueError(f"--{names[0].replace('_', '-')} is for --task csv or csv-regression (got {task!r})")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from graphdep.parsing.parser import Parser
-from graphdep.sentence import Row, Sentence, moved_copy
+from graphdep.sentence import Row, Sentence, moved_copy, parse_deps
 
 Deps = list[tuple[str, str]]
 
@@ -105,11 +105,8 @@ class _Joined:
 
     def _moved_empty(self, row: Row, start: int) -> Row:
         misc = moved_copy(row[9], lambda word: _shift(word, start))
-        if row[8] == "_":
-            return (_shift(row[0], start), *row[1:9], misc)
-        deps = [(head, label) for head, _, label in (part.partition(":") for part in row[8].split("|"))]
-        moved = "|".join(f"{head}:{label}" for head, label in self._moved(deps, start))
-        return (_shift(row[0], start), *row[1:8], moved, misc)
+        moved = "|".join(f"{head}:{label}" for head, label in self._moved(parse_deps(row[8]), start))
+        return (_shift(row[0], start), *row[1:8], moved or "_", misc)
 
 
 def _shift(word: str, start: int) -> str:

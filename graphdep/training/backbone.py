@@ -1,4 +1,4 @@
-"""The encoder of a model: from settings, and in a task."""
+"""The encoder of a model: from settings, and in the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from graphdep.nn import models as M
-from graphdep.tasks import LearningTask
 from graphdep.training.selection_config import SelectionConfig
 from graphdep.training.train_config import TrainConfig
 
@@ -34,12 +33,7 @@ def fingerprint_of(encoder: PretrainedEncoder) -> str:
     return sha.hexdigest()[:16]
 
 
-def backbone_of(task: LearningTask) -> Any:
-    """The encoder of a task's model, without what stands on it."""
-    return backbone_of_model(task.model)
-
-
-def backbone_of_model(model: nn.Module) -> Any:
+def backbone_of(model: nn.Module) -> Any:
     """The encoder of a model, without what stands on it."""
     encoder = model.encoder
     return encoder.encoder if isinstance(encoder, M.SIA) else encoder

@@ -24,7 +24,7 @@ from graphdep.tasks import (
     SentenceTask,
     resolve_task,
 )
-from graphdep.training.backbone import backbone_of_model
+from graphdep.training.backbone import backbone_of
 from graphdep.training.build_dialogue import build_dialogue_model
 from graphdep.training.build_pretrained import adds_nodes, build_pretrained_model, resolve_edges
 from graphdep.training.build_selection import build_selection_model, sia_edges
@@ -199,7 +199,7 @@ def apply_settings(task: LearningTask, config: TrainConfig) -> None:
     task.edges = build_edges(config)
     if isinstance(config, SentenceConfig) and config.pretrained:
         nodes = adds_nodes(resolve_edges(config))
-        if nodes != (backbone_of_model(task.model).relations is not None):
+        if nodes != (backbone_of(task.model).relations is not None):
             raise ValueError(
                 f"'edges' cannot be {config.edges!r}: the model was trained "
                 f"{'without' if nodes else 'with'} relation nodes"
@@ -242,7 +242,7 @@ def _grouped(
     config: SelectionConfig | SentenceConfig,
 ) -> Callable[..., torch.optim.Optimizer]:
     """An optimizer of the model's own groups of parameters, in place of all of them alike."""
-    return lambda parameters: optimizer(parameter_groups(model, backbone_of_model(model), config))
+    return lambda parameters: optimizer(parameter_groups(model, backbone_of(model), config))
 
 
 _PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())

@@ -12,7 +12,7 @@ from graphdep import transforms as T
 from graphdep.alignment import Tokens, VocabTokens
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
-from graphdep.training.backbone import backbone_of_model
+from graphdep.training.backbone import backbone_of
 from graphdep.training.selection_config import SelectionConfig
 from graphdep.vocab import Vocab
 
@@ -87,4 +87,4 @@ def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) ->
 
 def tokens_of(model: M.SelectionModel, vocab: Vocab) -> Tokens:
     """What gives words their ids for a model: its pretrained encoder's tokenizer, or the vocabulary."""
-    return getattr(backbone_of_model(model), "tokens", None) or VocabTokens(vocab)
+    return getattr(backbone_of(model), "tokens", None) or VocabTokens(vocab)

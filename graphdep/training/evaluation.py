@@ -75,7 +75,7 @@ def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: 
     """A split, and what its floor is computed from, with the words that a model was trained on."""
     alone = isinstance(task, (SelectionTask, PostTrainingTask))
     needed = (split,) if alone else tuple(dict.fromkeys(("train", split)))
-    pretrained = backbone_of(task) if config.pretrained else None
+    pretrained = backbone_of(task.model) if config.pretrained else None
     labels = state.labels if isinstance(config, CSVConfig) else None
     return load_splits(config, needed, state.vocab, pretrained, state.relations, labels)
 

@@ -286,7 +286,7 @@ def _save_encoder(task: LearningTask, folder: Path) -> None:
     """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    backbone_of(task).save_pretrained(part)
+    backbone_of(task.model).save_pretrained(part)
     shutil.rmtree(folder, ignore_errors=True)
     os.replace(part, folder)
 

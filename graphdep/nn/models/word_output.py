@@ -15,6 +15,9 @@ class WordOutput(nn.Module):
     .. math::
         \mathbf{z} = \mathbf{E} (\mathbf{W}_o \mathbf{h} + \mathbf{b}) + \mathbf{c}
 
+    Where the word vectors are long, as pretrained ones are, :math:`\mathbf{W}_o` starts smaller, so that at
+    first all words are about equally likely.
+
     Args:
         embedding: Gives the sizes of the vocabulary and of the word vectors :math:`\mathbf{E}`.
         in_channels: Size of the states.
