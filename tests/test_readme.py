@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import graphdep
 from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, train
@@ -62,3 +63,8 @@ def test_there_are_blocks_and_a_place_for_results():
     assert len(BLOCKS) >= 2
     assert README.count("```python") == len(BLOCKS)
     assert README.index("<!-- results:begin -->") < README.index("<!-- results:end -->")
+
+
+def test_the_citation_names_the_version_of_the_library() -> None:
+    """Else a paper cites a version that its authors did not have."""
+    assert f"version = {{{graphdep.__version__}}}" in README
