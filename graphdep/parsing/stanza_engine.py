@@ -39,7 +39,11 @@ class StanzaEngine:
     @cached_property
     def pipeline(self) -> Any:
         """The stanza pipeline."""
-        return self._load()
+        from torch.random import fork_rng
+
+        # Models draw their weights before they read them.
+        with fork_rng(devices=[]):
+            return self._load()
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy loads its own pipeline, which has locks and large models.
@@ -85,14 +89,17 @@ class StanzaEngine:
 
     def _process(self, documents: Any, processors: str) -> Any:
         """Runs the pipeline on one thread: its matrices are small, two threads gain a sixth on a quiet
-        machine and lose many times that on a busy one, where they wait for each other.
+        machine and lose many times that on a busy one, where they wait for each other. Stanza's loaders draw
+        random numbers; the caller's stay as they are, else a seed would give another model once parses are
+        cached.
         """
         import torch
 
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            return self.pipeline.process(documents, processors)
+            with torch.random.fork_rng(devices=[]):
+                return self.pipeline.process(documents, processors)
         finally:
             torch.set_num_threads(threads)
 

@@ -39,6 +39,15 @@ def test_it_needs_no_network(monkeypatch):
     assert sentence.deprel == ["nsubj", "root", "det", "obj", "punct"]
 
 
+def test_random_numbers_are_the_same_with_and_without_a_parse():
+    """A script that sets its seed before its dataset gets the same model from raw and from cached files."""
+    before = torch.get_rng_state()
+    parser = BundledParser(use_gpu=False)
+    parser.parse(["I want a room."])
+    parser.tokenize(["You do?"])
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_all_columns_are_kept(parser):
     text = "He didn't  see the dogs.\nWhy not?"
     first, second = parser.parse([text])[0]
