@@ -59,7 +59,7 @@ class Row:
         for key in ("parameters", "epochs", "seconds_per_epoch"):
             values = [result[key] for result in self.results]
             summary[key] = statistics.fmean(values) if values else None
-        summary["capped"] = sum(r["epochs"] == r["config"]["max_epochs"] for r in self.results)
+        summary["capped"] = sum(r["best_epoch"] == r["config"]["max_epochs"] for r in self.results)
         summary["checkpoints"] = [result["checkpoint"] for result in self.results]
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
         return summary

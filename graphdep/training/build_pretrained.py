@@ -33,6 +33,8 @@ def build_pretrained_model(
         num_relations: Number of relation ids.
         encoder: The encoder, with its weights. It is changed in place.
     """
+    # First, so that all models of a seed have the same classifier: they then differ by their syntax alone.
+    head = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout, std=0.02)
     if adds_nodes(resolve_edges(config)):
         encoder.add_relations(
             M.RelationEmbedding(
@@ -43,9 +45,7 @@ def build_pretrained_model(
         encoder.add_terms(_terms(config, num_relations, encoder))
     if config.freeze_layers:
         encoder.freeze(config.freeze_layers)
-    return M.SentenceModel(
-        encoder, M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout, std=0.02)
-    )
+    return M.SentenceModel(encoder, head)
 
 
 def resolve_edges(config: SentenceConfig) -> BaseTransform:

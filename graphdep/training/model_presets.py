@@ -156,6 +156,9 @@ MODELS: dict[str, ModelPreset] = {
     "bert-g2g-start": _bert_g2g(
         "Graph2Graph on it whose relation vectors start at random, as published", relation_start="random"
     ),
+    "bert-g2g-unlabelled": _bert_g2g(
+        "Graph2Graph on it with one label for all arcs, as its control has it", labels=False
+    ),
     "bert-dra": _bert("DRA's edges on it, and all of [CLS] and [SEP]", "dra"),
     "bert-sia": _bert("SIA's edges on it, in all layers", "sia"),
     "bert-dam": _bert_dam(

@@ -93,7 +93,10 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 
 
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
-    return _COLUMNS.get(summary["task"]) or tuple(summary["floor"])
+    # Test first: the epoch was chosen on val, and p is of the test split.
+    return _COLUMNS.get(summary["task"]) or tuple(
+        sorted(summary["floor"], key=lambda name: name[:4] != "test")
+    )
 
 
 def markdown(summary: dict[str, Any]) -> str:
@@ -126,13 +129,13 @@ def notes(summary: dict[str, Any]) -> list[str]:
         lines.append(
             "- p against the row {row} ({metric}). Examples: approximate randomisation over the {n} test "
             "examples ({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
-            "about these examples alone. {tests} rows are tested, without correction".format(
-                **against[0], tests=len(against)
-            )
+            "about these examples alone. Both take the seeds that the two rows share. {tests} rows are "
+            "tested, without correction".format(**against[0], tests=len(against))
         )
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
-        lines.append(f"- {capped} of {sum(row['n'] for row in summary['rows'])} runs reached the last epoch")
+        runs = sum(row["n"] for row in summary["rows"])
+        lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
     lines += _data_notes(summary)
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
     lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []

@@ -13,10 +13,14 @@ from graphdep.tasks import Sentences, resolve_task
 from graphdep.training.model_presets import MODELS, ModelPreset, resolve_model
 from graphdep.training.pretrained_settings import check_pretrained
 from graphdep.training.train_config import DEFAULT_TASK, Choices, TrainConfig
+from graphdep.transforms import PRESETS
 
 # Which settings only some models read.
 _OF_PIECES = ("pieces",)
 _OF_TERMS = ("relation_terms", "relation_start")
+_OF_SCORES = ("gate", "relation_dim")
+_OF_GATES = ("gate_state", "untyped")
+_OF_EDGES = ("max_distance", "labels", "directions", "pieces")
 _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
 
 
@@ -206,6 +210,14 @@ class SentenceConfig(TrainConfig, kind="sentence"):
         yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
         yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
         yield _OF_NODES, "edges='dam' on a pretrained encoder", dam
+        if self.pretrained:
+            score = terms and self.relation_terms == "score"
+            yield _OF_SCORES, "relation_attention with relation_terms='score'", score
+            yield _OF_GATES, "a gate of relation scores", score and self.gate is not None
+            yield ("position_embedding",), "an encoder that is trained from scratch", False
+            for name in _OF_EDGES:
+                takers = [edges for edges in PRESETS if name in inspect.signature(PRESETS[edges]).parameters]
+                yield (name,), f"edges {', '.join(takers)}", self.edges in takers
         yield ("arcs",), "edges='dam' on a pretrained encoder, without 'tree'", dam and self.tree is None
 
     @property

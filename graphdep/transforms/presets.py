@@ -127,10 +127,20 @@ def lisa_complete(*, scope: str = "example", pieces: str = "all") -> MarkedEdges
     return MarkedEdges(lisa(pieces=pieces), CompleteEdges(scope))
 
 
-def g2g(*, scope: str = "example", self_type: bool = False, pieces: str = "all") -> BaseTransform:
-    """Complete graph over the example, arcs typed by their label in both directions."""
+def g2g(
+    *,
+    scope: str = "example",
+    self_type: bool = False,
+    labels: bool = True,
+    directions: bool = True,
+    pieces: str = "all",
+) -> BaseTransform:
+    """Complete graph over the example, arcs typed by their label in both directions.
+
+    ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
+    """
     types = TreePathTypes(1, self_type=self_type, pieces=pieces)
-    return Compose([CompleteEdges(scope), types])
+    return Compose([CompleteEdges(scope), types, *_merged(labels, directions)])
 
 
 def dt(

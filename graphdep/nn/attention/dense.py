@@ -55,8 +55,11 @@ class _DenseAttention(torch.autograd.Function):
             for bucket in layout.buckets:
                 qb, kb, vb, ob = (_bucket_view(x, bucket, heads) for x in (q, k, v, out))
                 score = torch.baddbmm(qb.new_empty(()), qb, kb.mT, beta=0, alpha=channels**-0.5)
+                if attn_bias is not None or score_scale is not None:
+                    # What an edge adds can be smaller than the last digit of a score in half precision.
+                    score = score.to(torch.promote_types(score.dtype, torch.float32))
                 raw_scores.append(_apply_edge_terms(score, bucket, heads, attn_bias, score_scale))
-                weight = _masked_softmax(score, bucket, heads)
+                weight = _masked_softmax(score, bucket, heads).to(q.dtype)
                 keep = _dropout_mask(weight, dropout_p)
                 used = weight if keep is None else weight * keep
                 torch.bmm(used, vb, out=ob)
@@ -104,7 +107,7 @@ class _DenseAttention(torch.autograd.Function):
                     grad_edge = _read(grad_score, flat)
                     grad_bias[bucket.edge] = grad_edge
                     if grad_scale is not None:
-                        grad_scale[bucket.edge] = grad_edge * raw_scores[i]
+                        grad_scale[bucket.edge] = (grad_edge * raw_scores[i]).to(q.dtype)
                         _write(
                             grad_score, flat, grad_edge * score_scale.index_select(0, bucket.edge).to(q.dtype)
                         )

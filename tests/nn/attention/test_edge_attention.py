@@ -454,6 +454,18 @@ def test_terms_of_higher_precision_do_not_change_the_type(backend: str) -> None:
         assert [grad.dtype for grad in grads] == [x.dtype for x in leaves.values()]
 
 
+@each_backend
+def test_a_small_bias_beside_large_scores_counts_in_half_precision(backend: str) -> None:
+    """Scores of 32 are a quarter apart there; a bias of 0.1 moves a weight of 0.5 to 0.525 all the same."""
+    states = {name: torch.full((2, 1, 4), 4.0, dtype=torch.bfloat16) for name in ("query", "key")}
+    value = torch.tensor([0.0, 1.0], dtype=torch.bfloat16).view(2, 1, 1).expand(2, 1, 4).contiguous()
+    bias = torch.tensor([0.0, 0.1, 0.0, 0.0]).view(4, 1)
+    pairs = edges((0, 0), (1, 0), (0, 1), (1, 1))
+    out = edge_attention(**states, value=value, edge_index=pairs, attn_bias=bias, backend=backend)
+    assert out[0].float().mean() == pytest.approx(0.525, abs=0.004)
+    assert out[1].float().mean() == 0.5
+
+
 def test_auto_computes_no_block_that_is_nearly_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = []
     module = importlib.import_module("graphdep.nn.attention.edge_attention")
