@@ -27,6 +27,7 @@ from graphdep.sentence_encoder import parser_to_use
 from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
 from graphdep.training.checkpoint import RunState, save_task
 from graphdep.training.csv_config import CSVConfig
+from graphdep.training.model_presets import resolve_model
 
 _COLUMNS = ("first", "second")
 _FITTED = "the classifier"
@@ -239,10 +240,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
         scratch = self.encoder == "transformer"
         model = _plain(self.model) or ("dt" if scratch else "bert-dam")
-        config = TrainConfig.of(model, **given, **settings)
-        if scratch and config.pretrained:
+        if scratch and resolve_model(model).overrides.get("encoder") not in (None, *CSVConfig.encoders):
             raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got 'transformer')")
-        return config
+        return TrainConfig.of(model, **given, **settings)
 
     def _given(self, path: Path, columns: Sequence[str], folder: Path) -> dict[str, Any]:
         """The settings that arguments stand for, or :meth:`fit` gives; besides :obj:`model`."""

@@ -158,6 +158,7 @@ def test_a_sample_depends_on_seed_epoch_and_number_alone():
     assert all(same(copy[Key(3, i)], samples[Key(3, i)]) for i in number)
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker:UserWarning")  # on a single core
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_loader_draws_the_same_with_and_without_workers(workers):
     samples = dataset()
