@@ -1,11 +1,15 @@
-"""A benchmark as a module, and a tiny encoder for those that train one."""
+"""Examples and benchmarks run in this process, and a tiny encoder for those that train one."""
 
 from __future__ import annotations
 
+import io
+import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
+from subprocess import CompletedProcess
 from types import ModuleType
 
 import pytest
@@ -28,6 +32,32 @@ def bench(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
     torch.set_num_threads(threads)
     for path in FOLDER.glob("*.py"):
         sys.modules.pop(path.stem, None)
+
+
+@pytest.fixture
+def example() -> Iterator[Callable[..., CompletedProcess[str]]]:
+    """Runs a script of ``examples/`` by its name, with arguments, in this process: in one of its own most of
+    the time would go into imports.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield _run
+    torch.set_num_threads(threads)
+
+
+def _run(name: str, *arguments: object) -> CompletedProcess[str]:
+    out, err = io.StringIO(), io.StringIO()
+    code: object = 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", [name, *map(str, arguments)])
+        try:
+            runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+        except SystemExit as stop:
+            code = stop.code or 0
+    if not isinstance(code, int):  # a message
+        err.write(str(code))
+        code = 1
+    return CompletedProcess(name, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session")

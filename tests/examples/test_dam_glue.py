@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,18 +21,13 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_tiny_encoder(tmp_path_factory.mktemp("bert"))
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[1]), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-
-
 @pytest.mark.parametrize("method", ["bert", "dt", "g2g", "dam"])
-def test_every_method_on_sentences(method, encoder, tmp_path):
+def test_every_method_on_sentences(method, encoder, tmp_path, example):
     corpus = write_tiny_sst(tmp_path)
     picture = tmp_path / "new" / "attention.png"
     plot = ["--plot", str(picture)] if method == "dam" else []
-    done = run(
+    done = example(
+        SCRIPT.name,
         *("--method", method, "--encoder", encoder, "--epochs", "2", *plot),
         *("--root", corpus["root"], "--parser", corpus["parser"]),
     )
@@ -47,9 +39,10 @@ def test_every_method_on_sentences(method, encoder, tmp_path):
     assert picture.exists() == (method == "dam")
 
 
-def test_cola_is_chosen_by_its_own_metric(encoder, tmp_path):
+def test_cola_is_chosen_by_its_own_metric(encoder, tmp_path, example):
     corpus = write_tiny_glue(tmp_path)
-    done = run(
+    done = example(
+        SCRIPT.name,
         *("--name", "cola", "--encoder", encoder, "--epochs", "1", "--limit", "12"),
         *("--root", corpus["root"], "--parser", corpus["parser"]),
     )
@@ -57,8 +50,8 @@ def test_cola_is_chosen_by_its_own_metric(encoder, tmp_path):
     assert done.stdout.splitlines()[0].endswith("(Matthews)")
 
 
-def test_enhanced_arcs_are_for_dam(encoder):
-    done = run("--method", "dt", "--arcs", "enhanced", "--encoder", encoder)
+def test_enhanced_arcs_are_for_dam(encoder, example):
+    done = example(SCRIPT.name, "--method", "dt", "--arcs", "enhanced", "--encoder", encoder)
     assert done.returncode == 2
     assert "--arcs enhanced is for --method dam" in done.stderr
 

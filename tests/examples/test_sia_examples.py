@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -14,15 +13,8 @@ from graphdep.io import write_conllu
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("ann", "bob", "cid", "dan", "eve")
+Run = Callable[..., CompletedProcess[str]]
 SPLITS = {"train": (6, 2), "valid": (2, 10), "test": (2, 10)}
-
-
-def run(name: str, *arguments: str | Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(ROOT / "examples" / name), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -56,26 +48,26 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("edges", ["sia", "none"])
-def test_selection_from_scratch(corpus: Path, edges: str) -> None:
+def test_selection_from_scratch(example: Run, corpus: Path, edges: str) -> None:
     sizes = ("--hidden-channels", 8, "--heads", 2, "--epochs", 2)
     where = ("--root", corpus, "--parser", f"conllu:{corpus / 'trees.conllu'}")
-    *epochs, last = run("sia_selection.py", *where, "--edges", edges, *map(str, sizes)).splitlines()
+    *epochs, last = example("sia_selection.py", *where, "--edges", edges, *sizes).stdout.splitlines()
     assert [line[:9] for line in epochs] == ["Epoch: 01", "Epoch: 02"]
     assert last.startswith(f"{edges}, seed 0, test at best validation: R10@1 ")
     assert "no skill: R10@1 0.100, R10@2 0.200, R10@5 0.500" in last
 
 
-def test_selection_with_a_pretrained_encoder(corpus: Path, pretrained: Path) -> None:
+def test_selection_with_a_pretrained_encoder(example: Run, corpus: Path, pretrained: Path) -> None:
     where = ("--root", corpus, "--parser", f"conllu:{corpus / 'trees.conllu'}")
-    assert "no skill" in run("sia_selection.py", *where, "--encoder", pretrained, "--epochs", "1")
+    assert "no skill" in example("sia_selection.py", *where, "--encoder", pretrained, "--epochs", 1).stdout
 
 
-def test_attention(corpus: Path, pretrained: Path, tmp_path: Path) -> None:
+def test_attention(example: Run, corpus: Path, pretrained: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / "maps.png"
     parser = ("--parser", f"conllu:{corpus / 'trees.conllu'}")
     texts = ("--context", "ann saw bob", "--context", "bob met cid", "--response", "dan met ann")
-    out = run("sia_attention.py", "--encoder", pretrained, *parser, *texts, "--output", path)
-    assert out.splitlines()[-1] == str(path)
+    done = example("sia_attention.py", "--encoder", pretrained, *parser, *texts, "--output", path)
+    assert done.stdout.splitlines()[-1] == str(path)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
