@@ -39,10 +39,10 @@ class StanzaEngine:
     @cached_property
     def pipeline(self) -> Any:
         """The stanza pipeline."""
-        from torch.random import fork_rng
+        import torch
 
         # Models draw their weights before they read them.
-        with fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]):
             return self._load()
 
     def __getstate__(self) -> dict[str, Any]:

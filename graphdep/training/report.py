@@ -95,7 +95,7 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     # Test first: the epoch was chosen on val, and p is of the test split.
     return _COLUMNS.get(summary["task"]) or tuple(
-        sorted(summary["floor"], key=lambda name: name[:4] != "test")
+        sorted(summary["floor"], key=lambda name: not name.startswith("test_"))
     )
 
 

@@ -18,10 +18,8 @@ from graphdep.transforms import PRESETS
 # Which settings only some models read.
 _OF_PIECES = ("pieces",)
 _OF_TERMS = ("relation_terms", "relation_start")
-_OF_SCRATCH = (
-    *("hidden_channels", "num_layers", "heads", "ff_channels"),
-    *("position_embedding", "norm_first"),
-)
+_OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
+_OF_STRUCTURE = ("position_embedding", "norm_first")
 _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
 _OF_EDGES = ("max_distance", "labels", "directions", "pieces")
@@ -218,7 +216,7 @@ class SentenceConfig(TrainConfig, kind="sentence"):
             score = terms and self.relation_terms == "score"
             yield _OF_SCORES, "relation_attention with relation_terms='score'", score
             yield _OF_GATES, "a gate of relation scores", score and self.gate is not None
-            yield _OF_SCRATCH, "an encoder that is trained from scratch", False
+            yield (*_OF_SIZES, *_OF_STRUCTURE), "an encoder that is trained from scratch", False
             for name in _OF_EDGES:
                 takers = [edges for edges in PRESETS if name in inspect.signature(PRESETS[edges]).parameters]
                 yield (name,), f"edges {', '.join(takers)}", self.edges in takers

@@ -139,8 +139,9 @@ def g2g(
 
     ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
     """
-    types = TreePathTypes(1, self_type=self_type, pieces=pieces)
-    return Compose([CompleteEdges(scope), types, *_merged(labels, directions)])
+    return dt(
+        max_distance=1, scope=scope, self_type=self_type, labels=labels, directions=directions, pieces=pieces
+    )
 
 
 def dt(

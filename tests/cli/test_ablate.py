@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import re
 from unittest import mock
 
 import pytest
@@ -60,7 +59,9 @@ def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
     assert [row["against"] and row["against"]["row"] for row in rows] == [None, "dt", "dt"]
     table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
     assert "p against the row dt" in table
-    assert re.search(r"- \d of 6 runs were best in the last epoch they could have", table)
+    results = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("result.json")]
+    last = sum(result["best_epoch"] == result["config"]["max_epochs"] for result in results)
+    assert f"- {last} of 6 runs were best in the last epoch they could have" in table
     done = run("ablate", *models, "--reference", "lstm")
     assert "'reference' must be one of the models dt, transformer, dt-chain (got 'lstm')" in done.stderr
 

@@ -37,7 +37,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
 @pytest.fixture
 def example() -> Iterator[Callable[..., CompletedProcess[str]]]:
     """Runs a script of ``examples/`` by its name, with arguments, in this process: in one of its own most of
-    the time would go into imports.
+    the time would go into imports. Fails where it ends with another code than ``returncode``.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -45,7 +45,7 @@ def example() -> Iterator[Callable[..., CompletedProcess[str]]]:
     torch.set_num_threads(threads)
 
 
-def _run(name: str, *arguments: object) -> CompletedProcess[str]:
+def _run(name: str, *arguments: object, returncode: int = 0) -> CompletedProcess[str]:
     out, err = io.StringIO(), io.StringIO()
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
@@ -57,6 +57,7 @@ def _run(name: str, *arguments: object) -> CompletedProcess[str]:
     if not isinstance(code, int):  # a message
         err.write(str(code))
         code = 1
+    assert code == returncode, err.getvalue()
     return CompletedProcess(name, code, out.getvalue(), err.getvalue())
 
 
