@@ -6,7 +6,7 @@ import logging
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep._asking import check_batch_size, check_family, check_weights, resolve_device, tracked
 from graphdep.datasets.glue import GLUE
-from graphdep.datasets.glue_files import MAX_SCORE
+from graphdep.datasets.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
 from graphdep.parsing import Parser
 from graphdep.sentence_encoder import parser_to_use
 
@@ -84,6 +84,34 @@ def check_checkpoints(checkpoints: Mapping[str, str | os.PathLike[str]]) -> None
                 f"{os.fspath(path)}: trained on the task {task!r}, but {name!r} takes a checkpoint of "
                 f"{' or '.join(wanted)}"
             )
+
+
+def check_test_files(
+    names: Iterable[str],
+    *,
+    root: str | os.PathLike[str] = "datasets/glue",
+    raw_from: str | os.PathLike[str] | None = None,
+) -> None:
+    """Finds out before the work whether the test files of these tasks are there, as :func:`predict_glue` has
+    them.
+
+    Raises:
+        FileNotFoundError: If one is missing; names the file and the folders.
+    """
+    wanted = {*names}
+    for file, about in FILES.items():
+        if about.task in wanted:
+            corpus = CORPORA[about.name]
+            folders = [Path(root, "raw", corpus.folder)]
+            folders += [] if raw_from is None else [corpus_folder(raw_from, about.name)]
+            if not any(part_files(folder, about.name, about.split) for folder in folders):
+                pattern = part_pattern(about.name, about.split)
+                places = " nor in ".join(repr(str(folder)) for folder in folders)
+                raise FileNotFoundError(
+                    f"{pattern} is not in {places}, and {file} answers it. It is published at "
+                    f"{corpus.published}. Unpack it anywhere and pass that folder as raw_from=DIR (on the "
+                    "command line: --raw-from DIR)"
+                )
 
 
 def predict_glue(

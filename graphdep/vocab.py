@@ -158,7 +158,7 @@ class RelationVocab:
     ======================  ==========================================================================
     ``NONE`` = 0            no relation: no score, gate 0
     ``SELF`` = 1            a node and itself, path code (0, 0)
-    ``UNK`` = 2             an arc without any label; a label that is not known never gets it
+    ``UNK`` = 2             reserved: no arc gets it, one without a label is ``dep``
     3 ...                   universal relations and their subtypes, each followed by its inverse
     ...                     path codes (a, b) with 1 <= a + b <= :obj:`max_path`
     ...                     learned labels, each followed by its inverse

@@ -55,6 +55,7 @@ def submit(
         FILES,
         check_checkpoints,
         check_new_folder,
+        check_test_files,
         constant_answers,
         predict_glue,
         write_submission,
@@ -63,10 +64,11 @@ def submit(
     checkpoints = _checkpoints(checkpoint)
     check_new_folder(output)
     check_checkpoints(checkpoints)
-    given: dict[str, Any] = {"root": root or "datasets/glue", "raw_from": raw_from, "parser": parser}
+    places: dict[str, Any] = {"root": root or "datasets/glue", "raw_from": raw_from}
+    check_test_files(checkpoints, **places)
     answers: dict[str, list[str]] = {}
     for name, path in checkpoints.items():
-        answers |= predict_glue(path, name, batch_size=batch_size, **given)
+        answers |= predict_glue(path, name, batch_size=batch_size, parser=parser, **places)
     missing = [file for file, about in FILES.items() if file not in answers and about.task is not None]
     constant = [file for file, about in FILES.items() if about.task is None] + (missing if fill else [])
     answers |= {file: constant_answers(file) for file in constant}

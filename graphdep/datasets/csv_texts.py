@@ -107,7 +107,7 @@ class CSVTexts(TextDataset):
         self.val_fraction, self.seed = val_fraction, seed
         given = {"train": train, "val": val, "test": test}
         self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
-        self._check_options()
+        self._check_options(labels)
         if raw_from is not None:
             raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
         self._learns_labels = labels is None and goal == "classification"
@@ -202,7 +202,7 @@ class CSVTexts(TextDataset):
         message = f"{self.label_column!r} is none of the classes of the training file, {_some(self.labels)}"
         raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
 
-    def _check_options(self) -> None:
+    def _check_options(self, labels: Sequence[Label] | None) -> None:
         if len(set(self.text_columns)) != len(self.text_columns) or len(self.text_columns) not in (1, 2):
             raise ValueError(f"'text_columns' must name one or two columns (got {list(self.text_columns)})")
         if self.label_column in self.text_columns:
@@ -211,6 +211,8 @@ class CSVTexts(TextDataset):
             raise ValueError(f"'goal' must be one of {', '.join(GOALS)} (got {self.goal!r})")
         if not 0 < self.val_fraction < 1:
             raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.val_fraction})")
+        if self.goal == "regression" and labels:
+            raise ValueError(f"'labels' are for goal='classification' (got {list(labels)})")
         for name, path in self.files.items():
             check_suffix(name, path)
 

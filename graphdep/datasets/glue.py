@@ -12,7 +12,15 @@ import torch
 
 from graphdep.alignment import Tokens
 from graphdep.datasets.draw import Draw
-from graphdep.datasets.glue_files import CORPORA, GLUERow, part_files, part_name, part_pattern, read_part
+from graphdep.datasets.glue_files import (
+    CORPORA,
+    GLUERow,
+    corpus_folder,
+    part_files,
+    part_name,
+    part_pattern,
+    read_part,
+)
 from graphdep.datasets.parsed_dataset import Example
 from graphdep.datasets.spread import spread_rows
 from graphdep.datasets.text_dataset import TextDataset
@@ -134,7 +142,7 @@ class GLUE(TextDataset):
             root,
             split,
             parser,
-            raw_from=self._source(raw_from),
+            raw_from=None if raw_from is None else corpus_folder(raw_from, name),
             vocab=vocab,
             tokens=tokens,
             max_length=max_length,
@@ -219,24 +227,6 @@ class GLUE(TextDataset):
         if self.val_from == "dev" or self.name == "ax":
             parts = {"train": "train", "val": "dev", "test": "test"}
         return parts[kind] + dash + genres
-
-    def _source(self, raw_from: str | os.PathLike[str] | None) -> Path | None:
-        """The corpus' own folder, also where that of all of GLUE is given."""
-        if raw_from is None:
-            return None
-        folder = Path(raw_from).expanduser()
-        own = folder / self.glue_corpus.folder
-        folder = own if own.is_dir() else folder
-        return folder / "raw" if self._in_raw(folder) else folder
-
-    def _in_raw(self, folder: Path) -> bool:
-        """Whether it is CoLA's own download, which has its files in a folder ``raw``."""
-        raw = folder / "raw"
-        return self.name == "cola" and _has_part(raw, self.name) and not _has_part(folder, self.name)
-
-
-def _has_part(folder: Path, name: str) -> bool:
-    return any(part_files(folder, name, part) for part in ("train", "dev", "test"))
 
 
 def _check_ids(words: bool, labels: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -105,6 +106,17 @@ def part_files(folder: Path, name: str, part: str) -> list[Path]:
     return []
 
 
+def corpus_folder(folder: str | os.PathLike[str], name: str) -> Path:
+    """Where the files of a corpus are: its own folder also where that of all of GLUE is given, and the folder
+    ``raw`` of CoLA's own download.
+    """
+    path = Path(folder).expanduser()
+    own = path / CORPORA[name].folder
+    path = own if own.is_dir() else path
+    raw = path / "raw"
+    return raw if name == "cola" and _has_part(raw, name) and not _has_part(path, name) else path
+
+
 def part_name(name: str, part: str) -> str:
     """What the official file is called."""
     return _choices(name, part)[0][0]
@@ -133,6 +145,10 @@ def read_part(paths: Sequence[Path], name: str, part: str) -> list[GLUERow]:
         return _read_sample(first, corpus)
     header = _COLA if name == "cola" and part != "test" else None
     return [row for path in paths for row in _read_table(path, corpus, part, header)]
+
+
+def _has_part(folder: Path, name: str) -> bool:
+    return any(part_files(folder, name, part) for part in ("train", "dev", "test"))
 
 
 def _choices(name: str, part: str) -> list[tuple[str, ...]]:

@@ -72,7 +72,9 @@ def build_edges(config: TrainConfig) -> BaseTransform:
 def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
     if isinstance(config, SentenceConfig) and config.pretrained:
         return _with_types(config, resolve_edges(config))
-    options = inspect.signature(T.PRESETS[name]).parameters.keys() & _EDGE_OPTIONS
+    taken = inspect.signature(T.PRESETS[name]).parameters
+    # Labels and directions are settings of sentences alone; elsewhere the preset's own hold.
+    options = [option for option in _EDGE_OPTIONS if option in taken and hasattr(config, option)]
     edges = T.resolve(name, **{option: getattr(config, option) for option in options})
     probe = edges(_PROBE.clone())
     if probe.num_nodes != _PROBE.num_nodes:

@@ -16,7 +16,7 @@ from graphdep.training.train_config import DEFAULT_TASK, Choices, TrainConfig
 from graphdep.transforms import PRESETS
 
 # Which settings only some models read.
-_OF_PIECES = ("pieces",)
+_OF_PIECES = ("pieces", "max_length")
 _OF_TERMS = ("relation_terms", "relation_start")
 _OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
 _OF_STRUCTURE = ("position_embedding", "norm_first")

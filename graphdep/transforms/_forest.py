@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from torch_geometric.utils import cumsum
 
-from graphdep.transforms._ranges import expand_ranges, offsets
+from graphdep.transforms._ranges import expand_ranges
 from graphdep.transforms.nodes import Nodes
 
 
@@ -55,7 +56,7 @@ def _join(up: list[Tensor], a: int, b: int) -> tuple[Tensor, Tensor]:
     count = up[b][below].bincount(minlength=up[b].numel())
     i = (up[a] >= 0).nonzero().view(-1)
     meet = up[a][i]
-    pair, place = expand_ranges(offsets(count)[meet], count[meet])
+    pair, place = expand_ranges(cumsum(count)[meet], count[meet])
     i, j = i[pair], below[place]
     # Nodes whose paths join before ``meet`` have a lower common ancestor.
     apart = up[a - 1][i] != up[b - 1][j]
@@ -100,7 +101,7 @@ def euler_tour(nodes: Nodes) -> tuple[Tensor, Tensor, Tensor]:
     if bool((root < 0).any()) or bool((nodes.parent[root] >= 0).any()):
         raise ValueError("'governor_index' has a cycle")
     total = rank[:size][root]
-    start = offsets(torch.where(nodes.parent < 0, rank[:size], 0))[:-1]
+    start = cumsum(torch.where(nodes.parent < 0, rank[:size], 0))[:-1]
     enter = start[root] + total - rank[:size]
     leave = start[root] + total - rank[size:]
     return enter, leave, torch.empty_like(enter).scatter_(0, enter, nodes.index)
@@ -114,7 +115,7 @@ def _tour_list(parent: Tensor) -> Tensor:
     count = parent[children].bincount(minlength=size)
     enter_next, leave_next = index + size, torch.where(parent >= 0, parent + size, index + size)
     has_child = (count > 0).nonzero().view(-1)
-    enter_next[has_child] = children[offsets(count)[has_child]]
+    enter_next[has_child] = children[cumsum(count)[has_child]]
     siblings = parent[children[1:]] == parent[children[:-1]]
     leave_next[children[:-1][siblings]] = children[1:][siblings]
     return torch.cat([enter_next, leave_next])

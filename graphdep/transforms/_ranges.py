@@ -28,15 +28,7 @@ def sorted_unique(keys: Tensor) -> Tensor:
     """``keys`` in order, each once; cheap where they are so already."""
     if bool((keys[1:] > keys[:-1]).all()):
         return keys
-    keys = keys.sort().values
-    fresh = torch.ones_like(keys, dtype=torch.bool)
-    torch.ne(keys[1:], keys[:-1], out=fresh[1:])
-    return keys[fresh]
-
-
-def offsets(counts: Tensor) -> Tensor:
-    """Boundaries of consecutive groups of the given sizes: ``[0, c0, c0 + c1, ...]``."""
-    return torch.nn.functional.pad(counts.cumsum(0), (1, 0))
+    return keys.sort().values.unique_consecutive()
 
 
 def pair_keys(source: Tensor, target: Tensor) -> Tensor:

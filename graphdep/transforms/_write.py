@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import cumsum
 
-from graphdep.transforms._ranges import offsets
 from graphdep.transforms.nodes import Nodes
 
 
@@ -69,7 +69,7 @@ def write_edges(
 
 def ends_of(nodes: Nodes, members: Tensor) -> Tensor:
     """Where rows that belong to the nodes ``members``, example by example, start and end."""
-    return offsets(nodes.example[members].bincount(minlength=nodes.ptr.numel() - 1))
+    return cumsum(nodes.example[members].bincount(minlength=nodes.ptr.numel() - 1))
 
 
 def insert_nodes(
@@ -84,7 +84,7 @@ def insert_nodes(
         columns: Values of the new nodes, ``[new]`` each; those for keys that the data lacks are ignored.
         index_key: The key to write the numbers of the new nodes to.
     """
-    data, shift = nodes.data, offsets(example.bincount(minlength=nodes.ptr.numel() - 1))
+    data, shift = nodes.data, cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
     ptr = nodes.ptr + shift
     old = nodes.index + shift[nodes.example]
     new = nodes.ptr[example + 1] + shift[example] + rank

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import torch
+from torch_geometric.utils import cumsum
 
 from graphdep.transforms._options import count
-from graphdep.transforms._ranges import expand_ranges, offsets
+from graphdep.transforms._ranges import expand_ranges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.nodes import Nodes, check_pieces
@@ -41,7 +42,7 @@ class DepthEdges(EdgeConstructor):
         # Sorted by example and depth, the partners of a node are a prefix of its example.
         key = example * (self.max_sum + 1) + depth
         key, order = key.sort(stable=True)
-        start = offsets(example.bincount(minlength=nodes.ptr.numel() - 1))[example]
+        start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))[example]
         end = torch.searchsorted(key, example * (self.max_sum + 1) + (self.max_sum - depth), right=True)
         owner, place = expand_ranges(start, end - start)
         return EdgeSet(nodes, target[order[place]], target[owner])

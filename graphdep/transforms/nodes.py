@@ -7,10 +7,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import cumsum
 
 from graphdep.data import NodeType
 from graphdep.transforms._options import choice
-from graphdep.transforms._ranges import expand_ranges, offsets
+from graphdep.transforms._ranges import expand_ranges
 
 
 class Nodes:
@@ -55,7 +56,7 @@ class Nodes:
         """Where the nodes of each example start and end: ``[examples + 1]``."""
         if "ptr" in self.data:
             return self.data["ptr"]
-        return offsets(self.example.bincount(minlength=1))
+        return cumsum(self.example.bincount(minlength=1))
 
     @cached_property
     def local(self) -> Tensor:
@@ -115,7 +116,7 @@ class Nodes:
             return source, target, None
         order = self.first.argsort(stable=True)
         count = self.first.bincount(minlength=self.num_nodes)
-        start = offsets(count)[:-1]
+        start = cumsum(count)[:-1]
         pair, target = expand_ranges(start[target], count[target])
         again, source = expand_ranges(start[source[pair]], count[source[pair]])
         return order[source], order[target[again]], pair[again]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphdep.transforms._ranges import expand_ranges, offsets
+from torch_geometric.utils import cumsum
+
+from graphdep.transforms._ranges import expand_ranges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.nodes import Nodes
@@ -29,5 +31,5 @@ class RelationLinks(EdgeConstructor):
         order = word.argsort(stable=True)
         relation = nodes["arc_node_index"].repeat(2)[order]  # those of each word in a row
         count = word.bincount(minlength=nodes.num_nodes)
-        end, other = expand_ranges(offsets(count)[:-1][word[order]], count[word[order]])
+        end, other = expand_ranges(cumsum(count)[:-1][word[order]], count[word[order]])
         return EdgeSet(nodes, relation[other], relation[end])

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import cumsum
 
 from graphdep.data import NodeType
 from graphdep.transforms._options import choice, constructor_repr, refuse_keys
-from graphdep.transforms._ranges import offsets
 from graphdep.transforms._write import insert_nodes
 from graphdep.transforms.nodes import Nodes
 
@@ -47,7 +47,7 @@ class RelationNodes(BaseTransform):
         example = nodes.example[dependent]
         order = example.argsort(stable=True)
         rank = torch.empty_like(order)
-        start = offsets(example.bincount(minlength=nodes.ptr.numel() - 1))
+        start = cumsum(example.bincount(minlength=nodes.ptr.numel() - 1))
         rank[order] = torch.arange(order.numel(), device=order.device) - start[example[order]]
         columns = self._columns(nodes, dependent, rank)
         return insert_nodes(nodes, example, rank, columns, index_key="arc_node_index")

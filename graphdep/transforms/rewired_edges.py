@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch_geometric.utils import cumsum
 
 from graphdep.transforms._hash import example_hash, mix, permute, unsigned
 from graphdep.transforms._options import choice, count
-from graphdep.transforms._ranges import expand_ranges, offsets
+from graphdep.transforms._ranges import expand_ranges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.nodes import Nodes
@@ -54,7 +55,7 @@ class RewiredEdges(EdgeConstructor):
         example = nodes.example[target]
         size = example.bincount(minlength=chance.numel())
         errors = (self.p * size.double()).round().long()
-        kept = _rank(nodes, chance, source, target, offsets(size)) >= errors[example]
+        kept = _rank(nodes, chance, source, target, cumsum(size)) >= errors[example]
         wrong_source, wrong_target = self._wrong(nodes, chance, source, target, errors)
         source = torch.cat([always[0], source[kept], wrong_source])
         return EdgeSet(nodes, source, torch.cat([always[1], target[kept], wrong_target]))
@@ -75,7 +76,7 @@ class RewiredEdges(EdgeConstructor):
         free = pairs.per_example - used
         example, rank = expand_ranges(torch.zeros_like(free), errors.minimum(free))
         rank = permute(rank, free[example], mix(chance)[example])
-        rank = rank + offsets(free)[example]
+        rank = rank + cumsum(free)[example]
         # Before taken[k] there are taken[k] - k free numbers.
         before = torch.searchsorted(
             taken - torch.arange(taken.numel(), device=taken.device), rank, right=True
@@ -90,9 +91,9 @@ class _PairNumbers:
         self.group = group
         self.size = group.bincount()
         self.order = group.argsort(stable=True)
-        self.start = offsets(self.size)
+        self.start = cumsum(self.size)
         self.place = torch.empty_like(self.order).index_copy(0, self.order, nodes.index) - self.start[group]
-        self.base = offsets(self.size * self.size)
+        self.base = cumsum(self.size * self.size)
         totals = torch.zeros_like(nodes.ptr[:-1])
         self.per_example = totals.index_add(0, nodes.example, self.size[group])
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from torch_geometric.utils import cumsum
+
 from graphdep.transforms._options import choice
-from graphdep.transforms._ranges import expand_ranges, offsets
+from graphdep.transforms._ranges import expand_ranges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.nodes import Nodes
@@ -30,5 +32,5 @@ class RootEdges(EdgeConstructor):
         roots = nodes.is_type(("ROOT",)).nonzero().view(-1)
         order = group.argsort(stable=True)
         count = group.bincount()
-        owner, member = expand_ranges(offsets(count)[group[roots]], count[group[roots]])
+        owner, member = expand_ranges(cumsum(count)[group[roots]], count[group[roots]])
         return EdgeSet(nodes, order[member], roots[owner])

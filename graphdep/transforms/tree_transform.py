@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import cumsum
 
 from graphdep.transforms._options import constructor_repr, refuse_keys
-from graphdep.transforms._ranges import offsets
 from graphdep.transforms._write import ends_of, write
 from graphdep.transforms.nodes import Nodes
 from graphdep.vocab import RelationVocab
@@ -50,7 +50,7 @@ class WordTable:
         row_of = torch.full_like(nodes.index, -1).index_copy(0, node, row)
         above = row_of[nodes.first[nodes["governor_index"][node]]]
         governor = torch.where(above < 0, row, above)
-        return cls(nodes, node, offsets(count)[group], count[group], governor, nodes["deprel"][node])
+        return cls(nodes, node, cumsum(count)[group], count[group], governor, nodes["deprel"][node])
 
     @property
     def row(self) -> Tensor:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -204,6 +205,23 @@ def test_errors(run, glue, checkpoints, tmp_path, given, message):
     assert done.exit_code == 2
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("folder", "answer"), [("diagnostic", "AX.tsv"), ("STS-B", "STS-B.tsv")])
+def test_a_missing_test_file_is_found_before_the_work(
+    run, checkpoints, glue, tmp_path, monkeypatch, folder, answer
+):
+    monkeypatch.setattr(
+        "graphdep.glue_submission.predict_glue", lambda *args, **kwargs: pytest.fail("too late")
+    )
+    root = tmp_path / "root"
+    shutil.copytree(Path(glue["root"], "raw"), root / "raw", ignore=shutil.ignore_patterns(folder))
+    given = [part for name, path in checkpoints.items() for part in ("--checkpoint", f"{name}={path}")]
+    done = run("submit", *given, "--root", str(root), "--raw-from", "elsewhere", "--output", "out")
+    assert done.exit_code == 2
+    where = f"is not in '{root / 'raw' / folder}' nor in 'elsewhere', and {answer} answers it"
+    assert where in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_fails_half_way_leaves_nothing(submit, checkpoints, glue, tmp_path, monkeypatch):

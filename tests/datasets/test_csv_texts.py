@@ -115,6 +115,10 @@ def test_regression(load, tmp_path):
     write(path, [("a", "1.5"), ("b", "much")])
     with pytest.raises(ValueError, match=re.escape(f"{path}:3: 'label' must be a number (got 'much')")):
         load(goal="regression", val=path)
+    with pytest.raises(
+        ValueError, match=re.escape("'labels' are for goal='classification' (got ['a', 'b'])")
+    ):
+        load(goal="regression", labels=["a", "b"])
 
 
 def test_limit_acts_before_parsing_and_not_on_the_classes(load, parser):

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import inspect
+
 import pytest
 import torch
 from torch_geometric.data import Batch
 
+from graphdep import Sentence, to_data
 from graphdep.training import MODELS, TrainConfig
 from graphdep.training.build import build_edges, build_encoder, build_task
 from graphdep.training.loading import load_splits
-from graphdep.transforms import resolve
+from graphdep.transforms import PRESETS, resolve
 
 
 @pytest.fixture
@@ -97,7 +100,20 @@ def test_tree_controls_come_before_the_edges(batch):
     assert not torch.equal(seeds[0], seeds[2])
 
 
+@pytest.mark.parametrize("edges", [name for name in PRESETS if name != "dam"])
+def test_dialogues_take_the_edges_of_every_preset(edges):
+    data = to_data([Sentence(["You", "do", "?"], [2, 0, 2], ["nsubj", "root", "punct"])])
+    config = TrainConfig.of("transformer-dra", task="dailydialog", edges=edges)
+    limits = {"max_distance", "max_sum"} & inspect.signature(PRESETS[edges]).parameters.keys()
+    ours = build_edges(config)(data.clone()).to_dict()
+    theirs = resolve(edges, **{limit: getattr(config, limit) for limit in limits})(data).to_dict()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[key], value) for key, value in theirs.items() if torch.is_tensor(value))
+
+
 def test_edges_that_add_nodes_are_refused():
+    with pytest.raises(ValueError, match="edges 'dam' add nodes"):
+        build_edges(TrainConfig.of("transformer-dra", task="dailydialog", edges="dam"))
     with pytest.raises(ValueError, match="edges 'dam' add nodes"):
         build_edges(TrainConfig.of("dt", edges="dam"))
 

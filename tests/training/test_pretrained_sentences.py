@@ -196,6 +196,7 @@ def test_settings_that_cannot_be(settings, message, short):
         ),
         ({"head_lr": 0.1}, "'head_lr' must be above 0, and is for a pretrained encoder"),
         ({"arcs": "enhanced++"}, "'arcs' is for edges='dam' on a pretrained encoder"),
+        ({"max_length": 64}, "'max_length' is for a pretrained encoder"),
         ({"encoder": "gru"}, "'encoder' must be one of transformer.*begin with 'bert'"),
     ],
 )

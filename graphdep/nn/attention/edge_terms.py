@@ -37,7 +37,7 @@ def write_out(layout: AttentionLayout, edge_type: Tensor) -> tuple[AttentionLayo
     """All pairs as edges with types, which are NONE (0) where only a clique has the pair: what
     ``untyped="gate"`` acts on.
     """
-    _check_count(edge_type, layout.edge_index)
+    check_count(edge_type, layout.edge_index)
     missing = layout.pairs.size(1) - layout.num_edges
     return layout.materialize(), torch.nn.functional.pad(edge_type, (0, missing))
 
@@ -45,11 +45,12 @@ def write_out(layout: AttentionLayout, edge_type: Tensor) -> tuple[AttentionLayo
 @torch.compiler.disable  # reads values
 def check_edge_type(edge_type: Tensor, edge_index: Tensor, num_relations: int) -> None:
     """Raises :class:`ValueError` unless every edge has a relation of a table of so many."""
-    _check_count(edge_type, edge_index)
+    check_count(edge_type, edge_index)
     check_relations("edge_type", edge_type, num_relations)
 
 
-def _check_count(edge_type: Tensor | None, edge_index: Tensor) -> None:
+def check_count(edge_type: Tensor | None, edge_index: Tensor) -> None:
+    """Raises :class:`ValueError` unless every edge has a relation."""
     if edge_type is None or edge_type.shape != edge_index.shape[1:]:
         got = "None" if edge_type is None else f"shapes {[*edge_type.shape]} and {[*edge_index.shape]}"
         raise ValueError(f"'edge_type' must hold one relation id an edge of 'edge_index' (got {got})")

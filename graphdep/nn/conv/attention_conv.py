@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -38,8 +39,8 @@ class AttentionConv(MessagePassing):
           source
         - clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
         - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`;
-          with
-          :obj:`return_attention_weights` also ``(edge_index, alpha)`` with alpha :math:`(|\mathcal{E}|, H)`
+          with :obj:`return_attention_weights` also ``(pairs, alpha)``: :math:`(2, |\mathcal{P}|)`, the edges
+          in their order and then the pairs of cliques, and their weights :math:`(|\mathcal{P}|, H)`
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class AttentionConv(MessagePassing):
         super().__init__(aggr="add", node_dim=0)
         check_options(in_channels, out_channels, heads, dropout)
         self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
-        self.concat, self.dropout, self.backend = concat, dropout, backend
+        self.concat, self.dropout, self.bias, self.backend = concat, dropout, bias, backend
         self.lin_query = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.lin_key = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)
@@ -165,14 +166,16 @@ class AttentionConv(MessagePassing):
         return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
 
     def __repr__(self) -> str:
-        options = {"concat": True, "dropout": 0.0, "backend": "auto", **self.extra_options}
-        shown = [
-            f", {name}={value!r}"
-            for name, default in options.items()
-            if (value := getattr(self, name)) != default
-        ]
-        sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
-        return f"{type(self).__name__}({sizes}{''.join(shown)})"
+        options = {"concat": True, "dropout": 0.0, "bias": True, "backend": "auto", **self.extra_options}
+        return conv_repr(self, options)
+
+
+def conv_repr(conv: nn.Module, options: Mapping[str, Any]) -> str:
+    """Sizes and heads, and those of the options that are not at their defaults."""
+    values = {name: getattr(conv, name) for name in options}
+    shown = [f", {name}={value!r}" for name, value in values.items() if value != options[name]]
+    sizes = f"{conv.in_channels}, {conv.out_channels}, heads={conv.heads}"
+    return f"{type(conv).__name__}({sizes}{''.join(shown)})"
 
 
 def check_options(in_channels: int, out_channels: int, heads: int, dropout: float) -> None:

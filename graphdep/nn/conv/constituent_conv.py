@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.utils import to_dense_batch
 
-from graphdep.nn.conv.attention_conv import check_options
+from graphdep.nn.conv.attention_conv import check_options, conv_repr
 
 
 class ConstituentConv(nn.Module):
@@ -141,14 +141,7 @@ class ConstituentConv(nn.Module):
         return dense.unflatten(-1, (self.heads, self.out_channels)).transpose(1, 2)
 
     def __repr__(self) -> str:
-        options = {"dropout": 0.0, "renormalize": False}
-        shown = [
-            f", {name}={value!r}"
-            for name, default in options.items()
-            if (value := getattr(self, name)) != default
-        ]
-        sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
-        return f"{type(self).__name__}({sizes}{''.join(shown)})"
+        return conv_repr(self, {"dropout": 0.0, "renormalize": False})
 
 
 def _example_of(x: Tensor, ptr: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention.edge_terms import check_count, check_relations
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.vocab import RelationVocab
 
@@ -90,11 +91,7 @@ class GATEConv(AttentionConv):
             raise ValueError(
                 "'edge_type' is missing: resolve('gate', max_distance=...) gives edges and types"
             )
-        if edge_type.shape != edge_index.shape[1:]:
-            shapes = f"{[*edge_type.shape]} and {[*edge_index.shape]}"
-            raise ValueError(
-                f"'edge_type' must hold one relation id an edge of 'edge_index' (got shapes {shapes})"
-            )
+        check_count(edge_type, edge_index)
         layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
         if layout.group is not None:
             raise ValueError(
@@ -111,7 +108,9 @@ class GATEConv(AttentionConv):
     def _bias(self, edge_type: Tensor) -> Tensor:
         """What a distance adds to the score of each head: ``[num_edges, heads]``."""
         last = self.distance.numel() - 1  # that of all learned labels
-        distance = self.distance.index_select(0, edge_type.clamp(max=last)).unsqueeze(1)
+        edge_type = edge_type.clamp(max=last)
+        check_relations("edge_type", edge_type, last + 1)
+        distance = self.distance.index_select(0, edge_type).unsqueeze(1)
         return torch.where(distance <= self.limit, -distance.log(), _MASKED)
 
 

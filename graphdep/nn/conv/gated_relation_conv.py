@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention.edge_terms import write_out
 from graphdep.nn.attention.gated_relation_score import GatedRelationScore
-from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.nn.conv.attention_conv import AttentionConv, check_layout
 
 
 class GatedRelationConv(AttentionConv):
@@ -40,7 +40,13 @@ class GatedRelationConv(AttentionConv):
         - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
     """
 
-    extra_options: ClassVar[dict[str, Any]] = {"gate": "sigmoid", "gate_state": "query", "untyped": "keep"}
+    extra_options: ClassVar[dict[str, Any]] = {
+        "num_relations": None,
+        "relation_dim": 30,
+        "gate": "sigmoid",
+        "gate_state": "query",
+        "untyped": "keep",
+    }
 
     def __init__(
         self,
@@ -57,6 +63,7 @@ class GatedRelationConv(AttentionConv):
         **kwargs: Any,
     ) -> None:
         super().__init__(in_channels, out_channels, heads, **kwargs)
+        self.num_relations, self.relation_dim = num_relations, relation_dim
         self.gate, self.gate_state, self.untyped = gate, gate_state, untyped
         self.score = GatedRelationScore(
             in_channels,
@@ -87,6 +94,7 @@ class GatedRelationConv(AttentionConv):
     ) -> Any:
         edge_index = self._check(x, edge_index)
         layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+        check_layout(layout, edge_index)
         if self.score.untyped == "gate":
             layout, edge_type = write_out(layout, edge_type)
             edge_index = layout.edge_index

@@ -40,7 +40,7 @@ class TurnTransformer(nn.Module):
         max_turns: int,
     ) -> None:
         super().__init__()
-        if hidden_channels % heads:
+        if heads < 1 or hidden_channels % heads:
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
         self.turn = nn.Embedding(max_turns, hidden_channels) if max_turns else None
         self.dropout = nn.Dropout(dropout)

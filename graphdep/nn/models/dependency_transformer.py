@@ -80,7 +80,7 @@ class DependencyTransformer(GraphTransformer):
         max_positions: int = 512,
         vectors: Tensor | None = None,
     ) -> None:
-        if hidden_channels % heads:
+        if heads < 1 or hidden_channels % heads:
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
         size = hidden_channels // heads
 

@@ -58,7 +58,7 @@ class TreeTransformer(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if hidden_channels % heads:
+        if heads < 1 or hidden_channels % heads:
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
         self.hidden_channels = hidden_channels
         self.embedding = NodeEmbedding(

@@ -37,6 +37,9 @@ CONVS: dict[str, Callable[..., AttentionConv]] = {
     "GatedRelationConv-no-gate": lambda **kwargs: GatedRelationConv(
         8, 4, heads=2, num_relations=6, gate=None, **kwargs
     ),
+    "GatedRelationConv-all": lambda **kwargs: GatedRelationConv(
+        8, 4, heads=2, num_relations=6, untyped="gate", **kwargs
+    ),
     "LISAConv": lambda **kwargs: LISAConv(8, 4, heads=2, **kwargs),
     "GATEConv-near": lambda **kwargs: GATEConv(8, 4, heads=2, max_distance=3, **kwargs),
 }
@@ -44,7 +47,7 @@ each_conv = pytest.mark.parametrize("name", CONVS)
 # Edges with a message of their own.
 ONE_BY_ONE = [name for name in CONVS if name not in ("SIAConv-multiplicative", "LISAConv")]
 UNTYPED = ("AttentionConv", "DRAConv", "DRAConv-residual", "SIAConv", "DAMConv")
-TYPED = ("GatedRelationConv", "GatedRelationConv-no-gate", "GATEConv-near")
+TYPED = ("GatedRelationConv", "GatedRelationConv-no-gate", "GatedRelationConv-all", "GATEConv-near")
 # In the others a clique is more than its pairs written out, or refused.
 WITH_CLIQUES = [name for name in ONE_BY_ONE if name != "GATEConv-near"]
 NEAR = torch.tensor([RelationVocab.path(a, b) for a, b in ((0, 0), (1, 0), (1, 1), (0, 2), (2, 1), (0, 3))])
@@ -123,10 +126,12 @@ def test_a_node_without_edges_gets_zeros(name: str) -> None:
 @each_conv
 def test_repr(name: str) -> None:
     options = {"residual": "residual=True", "multiplicative": "mask='multiplicative'", "no-gate": "gate=None"}
-    options["near"] = "max_distance=3"
+    options |= {"near": "max_distance=3", "all": "untyped='gate'"}
     kind, _, option = name.partition("-")
-    shown = f", {options[option]}" if option else ""
-    assert str(CONVS[name]()) == f"{kind}(8, 4, heads=2{shown})"
+    needed = ["num_relations=6"] if kind == "GatedRelationConv" else []
+    shown = ", ".join(["8, 4, heads=2", *needed, *([options[option]] if option else [])])
+    assert str(CONVS[name]()) == f"{kind}({shown})"
+    assert str(CONVS[name](bias=False)) == f"{kind}({shown.replace('heads=2', 'heads=2, bias=False')})"
     assert str(DRAConv(64, 16, heads=4)) == "DRAConv(64, 16, heads=4)"
     assert (
         str(DRAConv(6, 3, concat=False, dropout=0.5)) == "DRAConv(6, 3, heads=1, concat=False, dropout=0.5)"

@@ -136,5 +136,5 @@ def test_errors() -> None:
         conv(x, data.edge_index, data.edge_type[:-1])
     with pytest.raises(ValueError, match="the pairs of a clique have no distance"):
         conv(x, data.edge_index, data.edge_type, clique=torch.zeros(data.num_nodes, dtype=torch.long))
-    with pytest.raises(IndexError):
+    with pytest.raises(ValueError, match=f"'edge_type' holds relation -{int(data.edge_type.max())}, but"):
         conv(x, data.edge_index, -data.edge_type)

@@ -259,8 +259,9 @@ def test_forward_leaves_its_input_alone() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="'heads' \\(5\\) must divide 'hidden_channels' \\(12\\)"):
-        make(heads=5)
+    for heads in (5, 0):
+        with pytest.raises(ValueError, match=f"'heads' \\({heads}\\) must divide 'hidden_channels' \\(12\\)"):
+            make(heads=heads)
     model, data = make(), pair(1)
     with pytest.raises(ValueError, match="no 'edge_index': apply an edge constructor"):
         model(data)

@@ -99,5 +99,6 @@ def test_vectors_are_projected() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'cell' must be one of gru, lstm \\(got 'rnn'\\)"):
         make(cell="rnn")
-    with pytest.raises(ValueError, match="'heads' \\(3\\) must divide 'hidden_channels' \\(8\\)"):
-        make(heads=3)
+    for heads in (3, 0):
+        with pytest.raises(ValueError, match=f"'heads' \\({heads}\\) must divide 'hidden_channels' \\(8\\)"):
+            make(heads=heads)

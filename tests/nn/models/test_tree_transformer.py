@@ -140,8 +140,9 @@ def test_cuda() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="'heads' \\(5\\) must divide 'hidden_channels' \\(6\\)"):
-        make(heads=5)
+    for heads in (5, 0):
+        with pytest.raises(ValueError, match=f"'heads' \\({heads}\\) must divide 'hidden_channels' \\(6\\)"):
+            make(heads=heads)
     rootless = to_data([random_sentence(random.Random(0), 3)], vocab=VOCAB, root=False)
     with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
         make()(rootless)
