@@ -102,7 +102,7 @@ def check_test_files(
     for file, about in FILES.items():
         if about.task in wanted:
             corpus = CORPORA[about.name]
-            folders = [Path(root, "raw", corpus.folder)]
+            folders = [Path(root).expanduser() / "raw" / corpus.folder]
             folders += [] if raw_from is None else [corpus_folder(raw_from, about.name)]
             if not any(part_files(folder, about.name, about.split) for folder in folders):
                 pattern = part_pattern(about.name, about.split)
