@@ -94,8 +94,8 @@ class GatedRelationConv(AttentionConv):
     ) -> Any:
         edge_index = self._check(x, edge_index)
         layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
-        check_layout(layout, edge_index)
         if self.score.untyped == "gate":
+            check_layout(layout, edge_index)  # before its pairs take the place of the edges
             layout, edge_type = write_out(layout, edge_type)
             edge_index = layout.edge_index
         terms = self.score(x, edge_index, edge_type)

@@ -17,9 +17,8 @@ def test_words_are_scored_by_their_vectors() -> None:
     assert [name for name, _ in output.named_parameters()] == ["bias", "lin.weight", "lin.bias"]
 
 
-@pytest.mark.parametrize(
-    ("vectors", "most"), [(None, 1.0), (0.4 * torch.randn(2000, 300), 0.5)]
-)  # as long as GloVe's
+# The vectors are as long as GloVe's.
+@pytest.mark.parametrize(("vectors", "most"), [(None, 1.0), (0.4 * torch.randn(2000, 300), 0.5)])
 def test_at_first_all_words_are_about_equally_likely(vectors: torch.Tensor | None, most: float) -> None:
     embedding = NodeEmbedding(2000, 128, max_positions=0, max_levels=0, vectors=vectors)
     states = torch.nn.functional.layer_norm(torch.randn(50, 128), (128,))
