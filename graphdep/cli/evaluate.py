@@ -13,7 +13,7 @@ from graphdep.cli.output import print_json, print_scores
 
 def evaluate(
     checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run.")],
-    split: Annotated[str, typer.Option(help="train, val or test.")] = "test",
+    split: Annotated[str, typer.Option(help="train, val or test; of MNLI also test-mismatched.")] = "test",
     root: o.Root = None,
     raw_from: o.RawFrom = None,
     parser: o.Parser = None,

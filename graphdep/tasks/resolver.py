@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graphdep.datasets import (
     GLUE,
     MRPC,
@@ -40,11 +42,11 @@ _CHINESE = {"encoder": "bert-base-chinese", "parser": "stanza:zh"}
 _SICK, _SST, _MRPC = "datasets/sick", "datasets/sst", "datasets/mrpc"
 
 
-def _glue(name: str, title: str, goal: Goal, num_classes: int = 2, sentences: int = 2) -> Sentences:
-    options = {"name": name}
-    return Sentences(
-        title, GLUE, "datasets/glue", options, goal=goal, num_classes=num_classes, sentences=sentences
-    )
+def _glue(
+    name: str, title: str, goal: Goal, num_classes: int = 2, sentences: int = 2, **others: Any
+) -> Sentences:
+    sizes: dict[str, Any] = {"num_classes": num_classes, "sentences": sentences}
+    return Sentences(title, GLUE, "datasets/glue", {"name": name}, goal=goal, **sizes, **others)
 
 
 TASKS: dict[str, Task] = {
@@ -62,7 +64,7 @@ TASKS: dict[str, Task] = {
     "rte": _glue("rte", "RTE", ENTAILMENT),
     "qnli": _glue("qnli", "QNLI", ENTAILMENT),
     "qqp": _glue("qqp", "QQP", DUPLICATE),
-    "mnli": _glue("mnli", "MNLI", ENTAILMENT, num_classes=3),
+    "mnli": _glue("mnli", "MNLI", ENTAILMENT, num_classes=3, other_tests=("test-mismatched",)),
     # As in GLUE: a part of train for validation, the dev set for testing.
     "glue-sst2": _glue("sst2", "SST-2, GLUE's splits", SENTIMENT, sentences=1),
     "glue-mrpc": _glue("mrpc", "MRPC, GLUE's splits", DUPLICATE),

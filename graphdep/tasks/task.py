@@ -21,6 +21,7 @@ class Task(ABC):
         root: The corpus' folder, where none is given.
         options: Further arguments of ``dataset``. (default: none)
         defaults: Settings that a run on it has unless it is given others. (default: none)
+        other_tests: Names of further test splits, which are scored when they are asked for. (default: none)
     """
 
     title: str
@@ -28,6 +29,7 @@ class Task(ABC):
     root: str
     options: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    other_tests: tuple[str, ...] = field(default=(), kw_only=True)
 
     kind: ClassVar[str]
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, cast
 
-from graphdep.tasks import DialogueTask, LearningTask, PostTrainingTask, SelectionTask
+from graphdep.tasks import DialogueTask, LearningTask, PostTrainingTask, SelectionTask, resolve_task
 from graphdep.tasks.learning_task import Outputs, join_outputs
 from graphdep.training.backbone import backbone_of
 from graphdep.training.build import apply_settings
@@ -33,7 +33,8 @@ def evaluate(
 
     Args:
         checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
-        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"test"``)
+        split: ``"train"``, ``"val"`` or ``"test"``, or another test split of the task, such as MNLI's
+            ``"test-mismatched"``. (default: ``"test"``)
         settings: Settings that replace the checkpoint's, e.g. ``root``: those of places and data, of the
             edges, and of decoding, but none that the weights depend on. (default: none)
         splits: The data. (default: loaded as the settings say)
@@ -46,11 +47,12 @@ def evaluate(
         ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
             cannot be another one than in training.
     """
-    if split not in SPLITS:
-        raise ValueError(f"'split' must be one of {', '.join(SPLITS)} (got {split!r})")
     task, state = load_task(checkpoint)
     config = state.config.for_evaluation(settings or {})
-    if split not in config.splits:
+    others = resolve_task(config.task).other_tests
+    if split not in (*SPLITS, *others):
+        raise ValueError(f"'split' must be one of {', '.join((*SPLITS, *others))} (got {split!r})")
+    if ("test" if split in others else split) not in config.splits:
         advice = f": give it (--set {split}=FILE)" if isinstance(config, CSVConfig) else ""
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
     apply_settings(task, config)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from graphdep.tasks import SentenceTask, TrainingError
+from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, evaluate, load_splits, read_checkpoint, run, train
 from graphdep.training.predictions import read_predictions
 from graphdep.training.run_checkpoint import RunCheckpoint
@@ -189,9 +190,26 @@ def test_word_vectors_are_loaded_and_rebuilt_with_the_checkpoint(tmp_path, confi
     )
 
 
-def test_unknown_split(tmp_path):
-    with pytest.raises(ValueError, match="'split' must be one of train, val, test .got 'dev'"):
-        evaluate(tmp_path / "no.ckpt", "dev")
+def test_unknown_split(tmp_path, config):
+    checkpoint = train(config.replace(max_epochs=1), tmp_path)["checkpoint"]
+    with pytest.raises(ValueError, match="'split' must be one of train, val, test .got 'test-mismatched'"):
+        evaluate(checkpoint, "test-mismatched")
+
+
+def test_mnli_has_another_test_split(tmp_path, tiny):
+    settings = {**tiny, **write_tiny_glue(tmp_path / "glue"), "task": "mnli", "max_epochs": 1}
+    (path,) = tmp_path.glob("glue/**/dev_mismatched.tsv")
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:4]))  # elsewhere as dev_matched.tsv
+    checkpoint = train(TrainConfig.of("dt", **settings), tmp_path / "run")["checkpoint"]
+    matched, mismatched = (evaluate(checkpoint, split) for split in ("test", "test-mismatched"))
+    assert mismatched["metrics"].keys() == {"test-mismatched_loss", "test-mismatched_accuracy"}
+    assert mismatched["metrics"]["test-mismatched_loss"] != matched["metrics"]["test_loss"]
+    with pytest.raises(ValueError, match="one of train, val, test, test-mismatched .got 'dev-mismatched'"):
+        evaluate(checkpoint, "dev-mismatched")
+    settings["val_from"] = "dev"  # then the test files have no labels
+    checkpoint = train(TrainConfig.of("dt", **settings), tmp_path / "dev")["checkpoint"]
+    with pytest.raises(ValueError, match="its settings have no split 'test-mismatched'"):
+        evaluate(checkpoint, "test-mismatched")
 
 
 def test_a_damaged_result_is_written_anew_from_the_checkpoints(tmp_path, config):
