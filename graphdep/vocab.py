@@ -166,7 +166,8 @@ class RelationVocab:
 
     A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``, ``obl:agent:by`` to
     ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts how often each label did. The labels of enhanced
-    graphs are an open class: :meth:`learn` takes those that a training split has often enough.
+    graphs are an open class: :meth:`learn` takes those that a training split has often enough. Those of the
+    fixed block are known however seldom a split has them, since their ids are the same for every corpus.
 
     Args:
         learned: Further labels, appended after the fixed block. (default: none)

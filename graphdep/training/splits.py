@@ -131,6 +131,11 @@ class Splits:
             "parser": parser,
             "chain_trees": chains,
             "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
+            "unknown_relations": {
+                s: about["unknown_relations"]
+                for s, about in described.items()
+                if "unknown_relations" in about
+            },
             "cut_words": {s: about["cut_words"] for s, about in described.items() if "cut_words" in about},
         }
 

@@ -118,9 +118,9 @@ def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkey
     def enhanced(sentences, level="enhanced++", source="pybart"):
         return [
             dataclasses.replace(
-                s, deps=[[("2", "nsubj:of_old")], [("0", "root")], [("2", "obj"), ("1", "xy")]]
+                s, deps=[[("2", "nsubj:of_old")], [("0", "root")], [("2", f"obj:x{number}"), ("1", "xy")]]
             )
-            for s in sentences
+            for number, s in enumerate(sentences)
         ]
 
     monkeypatch.setattr("graphdep.datasets.text_dataset.enhance", enhanced)
@@ -128,6 +128,10 @@ def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkey
     result = train(TrainConfig.of("bert-dam", **settings), tmp_path)
     state = load_task(tmp_path / "best.ckpt")[1]
     assert state.relations.learned == ["nsubj:of_old", "xy"]
+    # The label of the third word is another one in each sentence.
+    assert result["data"]["unknown_relations"] == {
+        split: 2 * count for split, count in result["data"]["examples"].items()
+    }
     again = evaluate(tmp_path / "best.ckpt")
     assert again["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"], rel=1e-6)
 
