@@ -29,6 +29,7 @@ def trees_data(
     tokens: Tokens | None = None,
     max_length: int | None = None,
     arcs: str = "basic",
+    copies: str = "word",
     **options: Any,
 ) -> Data:
     r"""Parsed texts as one example: with :obj:`tokens`, as pretrained encoders read a text or a pair, that of
@@ -43,6 +44,9 @@ def trees_data(
             nothing is cut and it is not read. (default: :obj:`None`)
         arcs: ``"basic"``, or ``"enhanced"`` or ``"enhanced++"`` for those of :attr:`Sentence.deps`, which
             one of the two has made. (default: ``"basic"``)
+        copies: With :obj:`tokens`, what becomes of copies of words in enhanced graphs: ``"word"`` gives their
+            arcs to the word itself, ``"node"`` gives them nodes (:meth:`EncodedUtterance.of`). Without, they
+            are nodes and it is not read. (default: ``"word"``)
         **options: Further arguments of :func:`graphdep.to_data`. With :obj:`tokens` there are only
             :obj:`segment` and :obj:`root`, which are not read: an example has the segments of a pair and no
             ROOT nodes.
@@ -51,8 +55,8 @@ def trees_data(
         - all keys as in :func:`text_data` or :func:`graphdep.to_data`
 
     Raises:
-        ValueError: If :obj:`arcs` is unknown, :obj:`tokens` get an option that they have no use for, or there
-            is no text, or with :obj:`tokens` more than two; and as :func:`text_data` and
+        ValueError: If :obj:`arcs` or :obj:`copies` is unknown, :obj:`tokens` get an option that they have no
+            use for, or there is no text, or with :obj:`tokens` more than two; and as :func:`text_data` and
             :func:`graphdep.to_data`.
     """
     check_arcs(arcs)
@@ -64,7 +68,7 @@ def trees_data(
         raise ValueError(f"{unread[0]!r} is not for 'tokens' (got {options[unread[0]]!r})")
     if not 1 <= len(trees) <= 2:
         raise ValueError(f"'trees' must be of one text or two where 'tokens' are given (got {len(trees)})")
-    texts = [EncodedUtterance.of(tree, tokens, relations, graph) for tree in trees]
+    texts = [EncodedUtterance.of(tree, tokens, relations, graph, copies=copies) for tree in trees]
     return text_data(*texts, tokens=tokens, max_length=sys.maxsize if max_length is None else max_length)
 
 

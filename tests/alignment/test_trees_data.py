@@ -38,6 +38,20 @@ def test_arcs(tokens, arcs):
         assert trees_data([TREE], RELATIONS, arcs=arcs, **options).arc_index.size(1) == count
 
 
+def test_copies(tokens):
+    copy = ("2.1", "b", "_", "_", "_", "_", "_", "_", "2:conj:and", "CopyOf=2")
+    deps = [[("2", "nsubj")], [("0", "root")], [("2.1", "obj")]]
+    graph = dataclasses.replace(TREE, deps=deps, empty=[copy])
+    plain = trees_data([TREE], RELATIONS, tokens=tokens)
+    word, node = (
+        trees_data([graph], RELATIONS, tokens=tokens, arcs="enhanced++", copies=copies)
+        for copies in ("word", "node")
+    )
+    assert (word.num_nodes, word.arc_index.size(1)) == (plain.num_nodes, 2)  # none of a word and itself
+    assert node.num_nodes > plain.num_nodes
+    assert node.arc_index.size(1) == 3
+
+
 def test_errors(tokens):
     for options in ({}, {"tokens": tokens}):
         with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced, .*\(got 'more'\)"):
@@ -50,5 +64,7 @@ def test_errors(tokens):
             trees_data([TREE], RELATIONS, tokens=tokens, **{name: value})
     with pytest.raises(ValueError, match=r"'max_length' must be at least 3 \(got 2\)"):
         trees_data([TREE], RELATIONS, tokens=tokens, max_length=2)
+    with pytest.raises(ValueError, match=r"'copies' must be 'word' or 'node' \(got 'none'\)"):
+        trees_data([TREE], RELATIONS, tokens=tokens, copies="none")
     with pytest.raises(ValueError, match="'sentences' is empty"):
         trees_data([], RELATIONS)

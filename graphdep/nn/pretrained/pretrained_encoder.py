@@ -236,6 +236,7 @@ class PretrainedEncoder(TextEncoder):
         *,
         relations: RelationVocab | None = None,
         arcs: str = "basic",
+        copies: str = "word",
         max_length: int | None = None,
     ) -> Batch:
         """Texts as a batch, one example a text, on the device of the encoder.
@@ -252,11 +253,13 @@ class PretrainedEncoder(TextEncoder):
                 (default: a fresh :class:`~graphdep.RelationVocab`)
             arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
                 parser gives none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+            copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
+                their arcs to the word, ``"node"`` a node to each. (default: ``"word"``)
             max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
 
         Raises:
-            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`arcs` is
-                unknown, or :obj:`max_length` is more than the encoder has positions for.
+            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`arcs` or
+                :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has positions for.
         """
         check_arcs(arcs)
         length = self.max_length if max_length is None else max_length
@@ -266,11 +269,16 @@ class PretrainedEncoder(TextEncoder):
             )
         parts = check_texts(texts)
         trees, self.parser_failures = parse_joined(
-            resolve_parser(parser), [text for part in parts for text in part]
+            resolve_parser(parser, arcs=arcs), [text for part in parts for text in part]
         )
         ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
         relations = RelationVocab() if relations is None else relations
-        options: dict[str, Any] = {"tokens": self.tokens, "max_length": length, "arcs": arcs}
+        options: dict[str, Any] = {
+            "tokens": self.tokens,
+            "max_length": length,
+            "arcs": arcs,
+            "copies": copies,
+        }
         examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
