@@ -42,7 +42,7 @@ class Predictor:
 
     Args:
         task, state: As :func:`graphdep.training.load_task` gives them.
-        parser: The parser.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
         name: What the model is called in messages, such as its file.
         batch_size: Examples a batch. (default: :obj:`64`)
         device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
@@ -58,7 +58,7 @@ class Predictor:
         self,
         task: Any,
         state: RunState,
-        parser: Parser,
+        parser: str | Parser,
         name: str,
         *,
         batch_size: int = 64,
@@ -69,7 +69,8 @@ class Predictor:
         check_family(name, config, "sentence", "predictions for single texts or pairs")
         check_weights(task.model, name)
         self.config, self.state, self.name = cast(SentenceConfig, config), state, name
-        self.parser, self.batch_size, self.progress = parser, batch_size, progress
+        self.parser = parsing.resolve_parser(parser, arcs=self.config.arcs)
+        self.batch_size, self.progress = batch_size, progress
         self.device = resolve_device(device)
         self.task = cast(SentenceTask, task).to(self.device).eval()
         self.tokens: Tokens | None = backbone_of(task.model).tokens if config.pretrained else None

@@ -92,7 +92,7 @@ class Responder:
         check_weights(self.model, self.checkpoint)
         self.vocab, self.relations = state.vocab, state.relations
         name = parser_to_use(checkpoint, self.config.parser, parser)
-        options = {} if isinstance(name, Parser) else {"progress": progress}
+        options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": progress}
         self.parser = resolve_parser(name, cache=cache, **options)
         self.parser_failures = 0
 

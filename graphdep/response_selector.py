@@ -97,7 +97,7 @@ class ResponseSelector:
         check_weights(self.model, self.checkpoint)
         self.tokens, self.relations = tokens_of(self.model, state.vocab), state.relations
         name = parser_to_use(checkpoint, self.config.parser, parser)
-        options = {} if isinstance(name, Parser) else {"progress": progress}
+        options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": progress}
         self.parser = resolve_parser(name, cache=cache, **options)
         self.parser_failures = 0
         self.cut_words = {"context": 0, "candidates": 0}

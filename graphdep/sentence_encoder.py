@@ -173,8 +173,8 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         key = (self.checkpoint, self._file(), self.parser, self.device, self.progress, self.cache)
         if self._loaded is None or self._loaded[0] != key:
             parts, name = self._load_parts()
-            options = {} if isinstance(name, Parser) else {"progress": self.progress}
-            self._loaded = key, parts, resolve_parser(name, cache=self.cache, **options)
+            options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": self.progress}
+            self._loaded = key, parts, resolve_parser(name, cache=self.cache, arcs=parts.arcs, **options)
         return self._loaded[1:]
 
     def _file(self) -> tuple[int, int] | None:

@@ -57,9 +57,7 @@ def parse(
     texts = read_texts(text)
     if enhanced is not None:
         enhance([], level=enhanced)  # an unknown level is an error before the parser works
-    # The server makes the graphs of its own trees.
-    own = parser == "corenlp" and enhanced == "enhanced++"
-    made = resolve_parser(parser, **({"representation": "enhancedPlusPlus"} if own else {}))
+    made = resolve_parser(parser, arcs=enhanced or "basic")
     sentences = [sentence for parsed in made.parse(texts) for sentence in parsed]
     if enhanced is not None:
         sentences = enhance(sentences, level=enhanced)

@@ -66,13 +66,12 @@ def predict(
     say_loading()
     from graphdep._predictor import Predictor
     from graphdep.datasets.text_rows import read_text_rows
-    from graphdep.parsing import resolve_parser
     from graphdep.sentence_encoder import parser_to_use
     from graphdep.training import load_task
 
     task, state = load_task(checkpoint)
-    resolved = resolve_parser(parser_to_use(checkpoint, state.config.parser, parser))
-    predictor = Predictor(task, state, resolved, str(checkpoint), batch_size=batch_size)
+    named = parser_to_use(checkpoint, state.config.parser, parser)
+    predictor = Predictor(task, state, named, str(checkpoint), batch_size=batch_size)
     columns = _columns(text_columns, predictor)
     rows = read_text_rows(source, columns)
     examples = [tuple(row.text(column) for column in columns) for row in rows]

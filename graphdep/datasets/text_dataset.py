@@ -37,7 +37,8 @@ class TextDataset(ParsedDataset):
         root_node: bool = True,
         **options: Any,
     ) -> None:
-        self._parser = resolve_parser(parser, cache=Path(root).expanduser() / "cache" / "parses.sqlite")
+        cache = Path(root).expanduser() / "cache" / "parses.sqlite"
+        self._parser = resolve_parser(parser, cache=cache, arcs=options.get("arcs", "basic"))
         self.parser_fingerprint = self._parser.fingerprint
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 

@@ -42,6 +42,8 @@ class BundledParser(Parser):
         ParserUnavailableError: If a model file is missing, or the folder has those of several parsers.
     """
 
+    gives_graphs = False
+
     def __init__(
         self,
         directory: str | Path | None = None,

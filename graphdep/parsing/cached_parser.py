@@ -29,7 +29,7 @@ class CachedParser(Parser):
 
     def __init__(self, parser: Parser, path: str | Path) -> None:
         super().__init__(progress=parser.progress)
-        self.parser, self.language = parser, parser.language
+        self.parser, self.language, self.gives_graphs = parser, parser.language, parser.gives_graphs
         self.cache = ParseCache(path)
 
     @property

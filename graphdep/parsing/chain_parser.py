@@ -17,6 +17,8 @@ class ChainParser(Parser):
     as failures.
     """
 
+    gives_graphs = False
+
     @property
     def fingerprint(self) -> str:
         """The same always: there is nothing to choose."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Sequence
 from functools import cached_property
@@ -42,8 +43,8 @@ class CoreNLPParser(Parser):
         endpoint: URL of the server; :obj:`None` for ``$CORENLP_ENDPOINT``, else
             ``"http://localhost:9000"``. (default: :obj:`None`)
         representation: ``"basic"`` or ``"enhancedPlusPlus"``. (default: :obj:`"basic"`)
-        timeout: Seconds to wait for an answer. A text that takes longer gets a chain tree; three in a row
-            are an error. (default: :obj:`60.0`)
+        timeout: Seconds to wait for an answer; :obj:`None` for ``$CORENLP_TIMEOUT``, else 60. A text that
+            takes longer gets a chain tree; three in a row are an error. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
     """
 
@@ -52,16 +53,15 @@ class CoreNLPParser(Parser):
         endpoint: str | None = None,
         *,
         representation: str = "basic",
-        timeout: float = 60.0,
+        timeout: float | None = None,
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
         if representation not in _REPRESENTATIONS:
             raise ValueError(f"'representation' must be one of {_REPRESENTATIONS} (got {representation!r})")
-        if not timeout > 0:
-            raise ValueError(f"'timeout' must be positive (got {timeout})")
         self.endpoint = (endpoint or os.environ.get("CORENLP_ENDPOINT") or _DEFAULT_ENDPOINT).rstrip("/")
-        self.representation, self.timeout = representation, timeout
+        self.representation, self.timeout = representation, _seconds(timeout)
+        self.gives_graphs = representation != "basic"
         self._timeouts = 0
 
     @property
@@ -119,7 +119,7 @@ class CoreNLPParser(Parser):
             self._timeouts += 1
             message = f"no answer from {self.endpoint} within {self.timeout} seconds"
             if self._timeouts >= _MAX_TIMEOUTS:
-                advice = "is the server overloaded? Raise the option timeout"
+                advice = "is the server overloaded? Raise the option timeout, or $CORENLP_TIMEOUT"
                 raise ParserUnavailableError(
                     f"{message}, {_MAX_TIMEOUTS} times in a row: {advice}"
                 ) from error
@@ -140,7 +140,7 @@ class CoreNLPParser(Parser):
         if response is None:
             start = "java -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
             return ParserUnavailableError(
-                f"no CoreNLP server answers at {self.endpoint} ({error.__cause__}). Start one "
+                f"no CoreNLP server answers at {self.endpoint} ({_root(error)}). Start one "
                 f"in the folder of CoreNLP ({start}), or point $CORENLP_ENDPOINT or the option "
                 "endpoint to one."
             )
@@ -162,6 +162,26 @@ class CoreNLPParser(Parser):
             annotators=_ANNOTATORS,
             be_quiet=True,
         )
+
+
+def _seconds(timeout: float | None) -> float:
+    name, value = "'timeout'", str(timeout)
+    if timeout is None:
+        name, value = "$CORENLP_TIMEOUT", os.environ.get("CORENLP_TIMEOUT") or "60"
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"{name} must be a positive number of seconds (got {value})")
+    return seconds
+
+
+def _root(error: BaseException) -> BaseException:
+    """What it all began with: the libraries between quote one another at length."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
 def _gathered(results: list[tuple[Sentence, str | None]]) -> Parsed:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from graphdep.parsing.parsed import is_chain_tree
 from graphdep.parsing.pybart_converter import LEVELS, PybartConverter
 from graphdep.parsing.pybart_rules import RULES_VERSION
 from graphdep.sentence import Sentence
@@ -33,7 +34,8 @@ def enhance(
     The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
     :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
     them. A sentence that the rules fail on gets its basic arcs as enhanced graph, with the reason in a
-    ``# basic_deps =`` comment; a warning says how many there were.
+    ``# basic_deps =`` comment; a warning says how many there were. So does one that its parser failed on,
+    whose chain tree no rule can enhance.
 
     Args:
         sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
@@ -51,7 +53,12 @@ def enhance(
     if source not in _SOURCES:
         raise ValueError(f"'source' must be one of {_SOURCES} (got {source!r})")
     done, reasons = list(sentences), []
-    plain = [number for number, sentence in enumerate(done) if sentence.deps is None]
+    plain = []
+    for number, sentence in enumerate(done):
+        if sentence.deps is None and is_chain_tree(sentence):
+            done[number] = _with_basic_arcs(sentence)
+        elif sentence.deps is None:
+            plain.append(number)
     convert = PybartConverter(level) if plain else None
     for number in plain:
         sentence = done[number]
@@ -61,7 +68,7 @@ def enhance(
         except Exception as error:  # whatever the rules raise must not lose the other sentences
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             reasons.append(f"sentence {number + 1}, {sentence.text[:80]!r}: {reason}")
-            done[number] = _with_basic_arcs(sentence, reason)
+            done[number] = _with_basic_arcs(sentence, f"# basic_deps = {reason}")
     if reasons:
         count = f"{len(reasons)} of {len(done)} sentences"
         logger.warning("%s kept their basic arcs (the first: %s)", count, reasons[0])
@@ -79,7 +86,6 @@ def enhance_fingerprint() -> str | None:
         return None
 
 
-def _with_basic_arcs(sentence: Sentence, reason: str) -> Sentence:
+def _with_basic_arcs(sentence: Sentence, *comments: str) -> Sentence:
     deps = [[(str(head), label)] for head, label in zip(sentence.head, sentence.deprel)]
-    comments = [*sentence.comments, f"# basic_deps = {reason}"]
-    return dataclasses.replace(sentence, deps=deps, comments=comments)
+    return dataclasses.replace(sentence, deps=deps, comments=[*sentence.comments, *comments])

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from graphdep.sentence import Sentence
 
+_CHAIN_TREE = "# chain_tree ="
+
 
 @dataclass(frozen=True)
 class Parsed:
@@ -32,10 +34,15 @@ def column(values: Sequence[str | None]) -> list[str] | None:
     )
 
 
+def is_chain_tree(sentence: Sentence) -> bool:
+    """Whether a parser failed on the sentence (:func:`chain_sentence`)."""
+    return any(comment.startswith(_CHAIN_TREE) for comment in sentence.comments)
+
+
 def chain_sentence(form: Sequence[str], reason: str, like: Sentence | None = None) -> Sentence:
     """:meth:`Sentence.chain` with the reason as a comment, and the other columns of ``like`` if given."""
     chain = Sentence.chain(form)
-    comments = [*(like.comments if like else []), f"# chain_tree = {' '.join(reason.split())}"]
+    comments = [*(like.comments if like else []), f"{_CHAIN_TREE} {' '.join(reason.split())}"]
     if like is None:
         return dataclasses.replace(chain, comments=comments)
     return dataclasses.replace(like, head=chain.head, deprel=chain.deprel, comments=comments)

@@ -35,9 +35,12 @@ class Parser(ABC):
 
     Attributes:
         language: Code of the language, such as ``"en"`` or ``"zh"``; :obj:`None` where it is not known.
+        gives_graphs: Whether its sentences may have enhanced graphs (:attr:`Sentence.deps`), so that nothing
+            else needs to make them.
     """
 
     language: str | None = None
+    gives_graphs: bool = True
 
     def __init__(self, *, progress: bool | None = None) -> None:
         self.progress = progress

@@ -40,11 +40,11 @@ class _AnyWord:
         return True
 
 
-@cache
-def load_pybart() -> Any:
-    """The module ``converter`` of pybart, from a copy of the package that is ours to change.
+def find_pybart() -> list[str]:
+    """The folders of the package.
 
-    The copy has another name, and the package's ``__init__`` is not run: it would import spaCy.
+    Raises:
+        ImportError: If it is not installed.
     """
     spec = importlib.util.find_spec("pybart")
     if spec is None or not spec.submodule_search_locations:
@@ -52,8 +52,17 @@ def load_pybart() -> Any:
             "enhanced graphs need pybart, which is not installed: install graphdep[enhanced] (pip install "
             "'graphdep[enhanced]'; the package is for Python below 3.12)"
         )
+    return list(spec.submodule_search_locations)
+
+
+@cache
+def load_pybart() -> Any:
+    """The module ``converter`` of pybart, from a copy of the package that is ours to change.
+
+    The copy has another name, and the package's ``__init__`` is not run: it would import spaCy.
+    """
     package = ModuleType(_ALIAS)
-    package.__path__ = list(spec.submodule_search_locations)
+    package.__path__ = find_pybart()
     sys.modules[_ALIAS] = package
     converter: Any = importlib.import_module(f"{_ALIAS}.converter")
     converter.graph_token = importlib.import_module(f"{_ALIAS}.graph_token")

@@ -13,6 +13,8 @@ from graphdep.parsing.chain_parser import ChainParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
 from graphdep.parsing.parser import Parser
+from graphdep.parsing.pybart_converter import LEVELS
+from graphdep.parsing.pybart_rules import find_pybart
 from graphdep.parsing.spacy_parser import SpacyParser
 from graphdep.parsing.stanza_parser import StanzaParser
 
@@ -32,9 +34,16 @@ _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
 
 
 def resolve_parser(
-    name_or_instance: str | Parser, *, cache: str | Path | None = None, **options: Any
+    name_or_instance: str | Parser,
+    *,
+    cache: str | Path | None = None,
+    arcs: str = "basic",
+    **options: Any,
 ) -> Parser:
     """A parser from its name, with a cache around it if wanted.
+
+    For ``"enhanced++"`` arcs the name ``"corenlp"`` stands for the server's own graphs. Of trees alone,
+    :func:`~graphdep.parsing.enhance` makes graphs: that it can is checked here, before hours of parsing.
 
     Args:
         name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that
@@ -42,13 +51,22 @@ def resolve_parser(
             ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"chain"`` (no parse), or a
             :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
+        arcs: What the parses are for: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs.
+            (default: ``"basic"``)
         **options: Arguments of the parser's class.
 
     Raises:
-        ValueError: If there is no such parser or it has no such option.
+        ValueError: If there is no such parser or it has no such option, or :obj:`arcs` is unknown.
         ParserUnavailableError: If its library or models are missing.
+        ImportError: If its trees have to be enhanced and pybart is not installed.
     """
+    if arcs not in ("basic", *LEVELS):
+        raise ValueError(f"'arcs' must be one of {('basic', *LEVELS)} (got {arcs!r})")
+    if arcs == "enhanced++" and name_or_instance == "corenlp":
+        options = {"representation": "enhancedPlusPlus", **options}
     parser = _resolve(name_or_instance, options)
+    if arcs != "basic" and not parser.gives_graphs:
+        find_pybart()
     return parser if cache is None else CachedParser(parser, cache)
 
 

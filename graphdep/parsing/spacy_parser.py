@@ -34,6 +34,8 @@ class SpacyParser(Parser):
         ParserUnavailableError: If spaCy or the model is not installed, or the model has no parser.
     """
 
+    gives_graphs = False
+
     def __init__(self, model: str, *, max_words: int | None = None, progress: bool | None = None) -> None:
         super().__init__(progress=progress)
         if max_words is not None and max_words < 1:

@@ -33,6 +33,8 @@ class StanzaParser(Parser):
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
     """
 
+    gives_graphs = False
+
     def __init__(
         self,
         language: str = "en",

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from graphdep.io import format_conllu, parse_conllu
-from graphdep.parsing import CoreNLPParser, ParserUnavailableError, resolve_parser
+from graphdep.parsing import CoreNLPParser, ParserUnavailableError, enhance, resolve_parser
 
 
 def arcs(*triples):
@@ -205,7 +205,8 @@ def test_what_the_server_fails_on_gets_a_chain(endpoint, caplog):
 def test_no_server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with pytest.raises(
-        ParserUnavailableError, match=r"no CoreNLP server answers at http://127\.0\.0\.1:9 .*Start one"
+        ParserUnavailableError,
+        match=r"answers at http://127\.0\.0\.1:9 \(\[Errno \d+\] Connection refused\)\. Start one",
     ):
         CoreNLPParser("http://127.0.0.1:9").parse(["a"])
 
@@ -230,5 +231,26 @@ def test_time_out(endpoint):
 def test_options_are_checked():
     with pytest.raises(ValueError, match="'representation' must be one of .* .got 'collapsed'"):
         CoreNLPParser(representation="collapsed")
-    with pytest.raises(ValueError, match=r"'timeout' must be positive \(got 0\)"):
+    with pytest.raises(ValueError, match=r"'timeout' must be a positive number of seconds \(got 0\)"):
         CoreNLPParser(timeout=0)
+
+
+def test_time_out_of_the_environment(monkeypatch):
+    assert CoreNLPParser().timeout == 60
+    monkeypatch.setenv("CORENLP_TIMEOUT", "7.5")
+    assert CoreNLPParser().timeout == 7.5
+    assert CoreNLPParser(timeout=3).timeout == 3
+    monkeypatch.setenv("CORENLP_TIMEOUT", "soon")
+    with pytest.raises(ValueError, match=r"\$CORENLP_TIMEOUT must be a positive number .*\(got soon\)"):
+        CoreNLPParser()
+
+
+def test_by_its_name_it_gives_the_graphs_that_are_asked_for(endpoint, monkeypatch, no_pybart):
+    monkeypatch.setenv("CORENLP_ENDPOINT", endpoint)
+    assert resolve_parser("corenlp").representation == "basic"
+    parser = resolve_parser("corenlp", arcs="enhanced++")
+    good, bad = (enhance(sentences)[0] for sentences in parser.parse(["Dogs bark loudly .", "too much"]))
+    assert ("3", "nsubj:xsubj") in good.deps[0]
+    assert bad.deps == [[("0", "root")], [("1", "dep")]]  # a chain tree has nothing to enhance
+    with pytest.raises(ImportError, match="need pybart"):  # the server has no graphs of that level
+        resolve_parser("corenlp", arcs="enhanced")

@@ -70,6 +70,18 @@ def test_a_name_of_the_wrong_form_lists_the_choices(name):
         resolve_parser(name)
 
 
+def test_trees_that_nothing_can_enhance_are_not_parsed_first(tmp_path, no_pybart):
+    path = tmp_path / "trees.conllu"
+    write_conllu([Sentence.chain(["a"])], path)
+    for name in ("bundled", "stanza", "chain"):
+        resolve_parser(name)
+        with pytest.raises(ImportError, match=r"install graphdep\[enhanced\]"):
+            resolve_parser(name, cache=tmp_path / "parses.sqlite", arcs="enhanced++")
+    assert resolve_parser(f"conllu:{path}", arcs="enhanced++", cache=tmp_path / "parses.sqlite").gives_graphs
+    with pytest.raises(ValueError, match=r"'arcs' must be one of .*'enhanced\+\+'.* \(got 'all'\)"):
+        resolve_parser("bundled", arcs="all")
+
+
 def test_an_unknown_option_lists_the_known_ones():
     with pytest.raises(
         ValueError, match="'bundled' has no option 'gpu'; it has directory, max_words, use_gpu"
