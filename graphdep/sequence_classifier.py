@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphdep._asking import check_batch_size, check_list, check_name, check_text, resolve_device, shown
 from graphdep._predictor import Predictor, check_examples
 from graphdep.io import atomic_path
-from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing import Parser
 from graphdep.sentence_encoder import parser_to_use
 from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
 from graphdep.training.checkpoint import RunState, save_task
@@ -45,8 +45,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         encoder: Name or folder of a pretrained Hugging Face encoder; ``"transformer"`` for one that is
             trained from nothing, on words, which needs more texts. (default: ``"bert-base-uncased"``)
         model: The syntax in it: a model of ``graphdep train``, such as ``"bert"`` (none), ``"bert-dt"``,
-            ``"bert-g2g"``, ``"bert-dam-basic"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
-            (default: ``"bert-dam"``, which needs the extra ``[enhanced]``, and ``"dt"`` from nothing)
+            ``"bert-g2g"``, ``"bert-dam"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
+            (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, and ``"dt"``
+            from nothing)
         parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
         validation_fraction: The share of the texts that the best epoch is chosen on, and that is not trained
             on. (default: :obj:`0.1`)
@@ -239,7 +240,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         if twice:
             raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
         scratch = self.encoder == "transformer"
-        model = _plain(self.model) or ("dt" if scratch else "bert-dam")
+        model = _plain(self.model) or ("dt" if scratch else "bert-dam-basic")
         if scratch and resolve_model(model).overrides.get("encoder") not in (None, *CSVConfig.encoders):
             raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got 'transformer')")
         return TrainConfig.of(model, **given, **settings)
@@ -278,10 +279,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
-        trained_with = self.parser
-        parser = trained_with if isinstance(trained_with, Parser) else resolve_parser(trained_with)
         predictor = Predictor(
-            task, state, parser, name, batch_size=self.batch_size, device=self.device, progress=False
+            task, state, self.parser, name, batch_size=self.batch_size, device=self.device, progress=False
         )
         if predictor.labels is None:
             raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import logging
 import pickle
 
@@ -191,6 +192,19 @@ def test_pretrained_encoders(tmp_path, texts, model):
     assert fitted.cut_words == 0
     fitted.predict(["word " * 30] if texts is TEXTS else [("word " * 30, "so")])
     assert fitted.cut_words > 0
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
+def test_enhanced_graphs_by_pybart(tmp_path):
+    pytest.importorskip("transformers")
+    pairs = [(a, b) for a in ("Ann", "Bob", "Eve") for b in ("Cid", "Dan")]
+    texts = [f"{a} and {b} came from {city} ." for a, b in pairs for city in ("Rome", "Ohio")]
+    encoder = write_tiny_encoder(tmp_path / "encoder")
+    fitted = new(encoder, "bert-dam", parser="bundled", max_length=20).fit(texts, [0, 1] * 6)
+    assert {"conj:and", "obl:from"} <= {*fitted._predictor.state.relations.learned}
+    fitted.save(tmp_path / "model.ckpt")
+    loaded = SequenceClassifier.load(tmp_path / "model.ckpt", parser="bundled", device="cpu")
+    np.testing.assert_allclose(loaded.predict_proba(texts[:2]), fitted.predict_proba(texts[:2]), atol=1e-6)
 
 
 def test_checkpoints_of_other_tasks(tmp_path):
