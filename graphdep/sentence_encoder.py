@@ -17,9 +17,9 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep._asking import check_family, resolve_device, shown, tracked
 from graphdep.alignment import trees_data
-from graphdep.alignment.trees_data import check_arcs
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
+from graphdep.parsing.enhance import check_arcs
 from graphdep.parsing.joining import join_sentences
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab

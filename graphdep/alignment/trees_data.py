@@ -12,11 +12,10 @@ from graphdep.alignment.encoded_utterance import EncodedUtterance
 from graphdep.alignment.text_data import text_data
 from graphdep.alignment.tokens import Tokens
 from graphdep.data import to_data
-from graphdep.parsing.pybart_converter import LEVELS
+from graphdep.parsing.enhance import check_arcs
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 
-ARCS = ("basic", *LEVELS)
 # What the layout of text_data() settles by itself.
 _SETTLED = ("segment", "root")
 
@@ -70,9 +69,3 @@ def trees_data(
         raise ValueError(f"'trees' must be of one text or two where 'tokens' are given (got {len(trees)})")
     texts = [EncodedUtterance.of(tree, tokens, relations, graph, copies=copies) for tree in trees]
     return text_data(*texts, tokens=tokens, max_length=sys.maxsize if max_length is None else max_length)
-
-
-def check_arcs(arcs: str) -> None:
-    """Raises :class:`ValueError` unless these are ``"basic"``, ``"enhanced"`` or ``"enhanced++"``."""
-    if arcs not in ARCS:
-        raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")

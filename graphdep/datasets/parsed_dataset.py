@@ -19,11 +19,12 @@ from torch_geometric.data import Data, InMemoryDataset
 
 import graphdep
 from graphdep.alignment import Tokens
-from graphdep.alignment.trees_data import check_arcs, trees_data
+from graphdep.alignment.trees_data import trees_data
 from graphdep.data import NodeType
 from graphdep.datasets.digest import digest, file_digest
 from graphdep.datasets.raw_files import RawFiles
 from graphdep.datasets.storage import FORMAT, load_examples, save_examples
+from graphdep.parsing.enhance import check_arcs
 from graphdep.piece_vocab import vocab_from_state
 from graphdep.sentence import Sentence
 from graphdep.vocab import UNK_ID, RelationVocab, Vocab

@@ -15,6 +15,7 @@ from graphdep.sentence import Sentence
 logger = logging.getLogger("graphdep.parsing")
 
 _SOURCES = ("pybart",)
+ARCS = ("basic", *LEVELS)
 
 
 def enhance(
@@ -84,6 +85,12 @@ def enhance_fingerprint() -> str | None:
         return f"pybart-{version('pybart-nlp')}/rules-{RULES_VERSION}"
     except PackageNotFoundError:
         return None
+
+
+def check_arcs(arcs: str) -> None:
+    """Raises :class:`ValueError` unless these are ``"basic"``, ``"enhanced"`` or ``"enhanced++"``."""
+    if arcs not in ARCS:
+        raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
 
 
 def _with_basic_arcs(sentence: Sentence, *comments: str) -> Sentence:

@@ -12,8 +12,8 @@ from graphdep.parsing.cached_parser import CachedParser
 from graphdep.parsing.chain_parser import ChainParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
+from graphdep.parsing.enhance import check_arcs
 from graphdep.parsing.parser import Parser
-from graphdep.parsing.pybart_converter import LEVELS
 from graphdep.parsing.pybart_rules import find_pybart
 from graphdep.parsing.spacy_parser import SpacyParser
 from graphdep.parsing.stanza_parser import StanzaParser
@@ -60,8 +60,7 @@ def resolve_parser(
         ParserUnavailableError: If its library or models are missing.
         ImportError: If its trees have to be enhanced and pybart is not installed.
     """
-    if arcs not in ("basic", *LEVELS):
-        raise ValueError(f"'arcs' must be one of {('basic', *LEVELS)} (got {arcs!r})")
+    check_arcs(arcs)
     if arcs == "enhanced++" and name_or_instance == "corenlp":
         options = {"representation": "enhancedPlusPlus", **options}
     parser = _resolve(name_or_instance, options)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from graphdep.alignment.trees_data import ARCS
+from graphdep.parsing.enhance import ARCS
 from graphdep.tasks import Sentences, resolve_task
 from graphdep.training.model_presets import MODELS, ModelPreset, resolve_model
 from graphdep.training.pretrained_settings import check_pretrained

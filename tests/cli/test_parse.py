@@ -118,4 +118,4 @@ def test_corenlp_makes_its_own_graphs(run, monkeypatch):
     monkeypatch.setattr("graphdep.parsing.resolve_parser", answer)
     for level in ("enhanced++", "enhanced"):
         assert "asked" in run("parse", "ann", "--parser", "corenlp", "--enhanced", level).stderr
-    assert asked == [("corenlp", {"representation": "enhancedPlusPlus"}), ("corenlp", {})]
+    assert asked == [("corenlp", {"arcs": level}) for level in ("enhanced++", "enhanced")]

@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 import graphdep.datasets
-from graphdep.alignment.trees_data import ARCS
 from graphdep.datasets.parsed_dataset import ParsedDataset
+from graphdep.parsing.enhance import ARCS
 
 # Keywords of all, and further ones of the corpora of sentences.
 KEYWORDS = ("vocab", "relations", "min_freq", "lower", "limit", "transform", "pre_transform", "pre_filter")

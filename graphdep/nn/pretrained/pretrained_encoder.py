@@ -15,7 +15,6 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.alignment import SubwordTokens, trees_data
-from graphdep.alignment.trees_data import check_arcs
 from graphdep.nn.attention.edge_attention import BACKENDS
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
@@ -261,7 +260,6 @@ class PretrainedEncoder(TextEncoder):
             ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`arcs` or
                 :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has positions for.
         """
-        check_arcs(arcs)
         length = self.max_length if max_length is None else max_length
         if length > self.max_length:
             raise ValueError(
@@ -273,12 +271,7 @@ class PretrainedEncoder(TextEncoder):
         )
         ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
         relations = RelationVocab() if relations is None else relations
-        options: dict[str, Any] = {
-            "tokens": self.tokens,
-            "max_length": length,
-            "arcs": arcs,
-            "copies": copies,
-        }
+        options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}
         examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
