@@ -69,7 +69,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         cut_words: Words of the last prediction that the model did not read, as there was no room for them.
 
     Example:
-        >>> model = SequenceClassifier("bert-base-uncased", model="bert-dam", max_epochs=3)
+        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=3)
         >>> model.fit(["A fine film.", "So dull.", ...], ["good", "bad", ...])
         >>> model.predict(["What a film!"])
         array(['good'], dtype='<U4')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from importlib.util import find_spec
 
@@ -15,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphdep import Sentence
+from graphdep.parsing import pybart_rules
 
 # Repeatable by default; HYPOTHESIS_PROFILE=explore looks for new cases.
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
@@ -125,4 +127,13 @@ def example() -> Sentence:
         form=["I", "'d", "like", "to", "reserve", "a", "hotel", "room", "."],
         head=[3, 3, 0, 5, 3, 8, 8, 5, 3],
         deprel=["nsubj", "aux", "root", "mark", "xcomp", "det", "compound", "obj", "punct"],
+    )
+
+
+@pytest.fixture
+def no_pybart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if pybart were not installed."""
+    pybart_rules.load_pybart.cache_clear()
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "pybart" else find_spec(name, *rest)
     )

@@ -174,12 +174,13 @@ def test_a_search_over_numbers_of_numpy(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("model", "texts"), [("bert", TEXTS), ("bert-dt", PAIRS), ("bert-g2g", TEXTS), ("bert-dam-basic", PAIRS)]
+    ("model", "texts"), [("bert", TEXTS), ("bert-dt", PAIRS), ("bert-g2g", TEXTS), (None, PAIRS)]
 )
 def test_pretrained_encoders(tmp_path, texts, model):
     pytest.importorskip("transformers")
     encoder = write_tiny_encoder(tmp_path / "encoder")
     fitted = new(encoder, model, max_length=20).fit(texts, LABELS)
+    assert fitted.result_["model"] == (model or "bert-dam-basic")
     expected = fitted.predict_proba(texts)
     fitted.save(tmp_path / "model.ckpt")
     (tmp_path / "encoder" / "model.safetensors").unlink()

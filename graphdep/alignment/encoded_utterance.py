@@ -78,8 +78,7 @@ class EncodedUtterance:
         """
         if arcs not in ("basic", "enhanced"):
             raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
-        if copies not in ("word", "node"):
-            raise ValueError(f"'copies' must be 'word' or 'node' (got {copies!r})")
+        check_copies(copies)
         if sentence is None or len(sentence) == 0:
             return cls(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
         enhanced = arcs == "enhanced" and sentence.deps is not None
@@ -187,6 +186,12 @@ def _copied(sentence: Sentence) -> dict[str, int]:
         if of and of[0].isdecimal() and 1 <= int(of[0]) <= len(sentence):
             copied[row[0]] = int(of[0]) - 1
     return copied
+
+
+def check_copies(copies: str) -> None:
+    """Raises :class:`ValueError` unless these are ``"word"`` or ``"node"``."""
+    if copies not in ("word", "node"):
+        raise ValueError(f"'copies' must be 'word' or 'node' (got {copies!r})")
 
 
 def _enhanced_arcs(

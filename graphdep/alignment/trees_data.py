@@ -8,7 +8,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from graphdep.alignment.encoded_utterance import EncodedUtterance
+from graphdep.alignment.encoded_utterance import EncodedUtterance, check_copies
 from graphdep.alignment.text_data import text_data
 from graphdep.alignment.tokens import Tokens
 from graphdep.data import to_data
@@ -59,6 +59,7 @@ def trees_data(
             :func:`graphdep.to_data`.
     """
     check_arcs(arcs)
+    check_copies(copies)
     graph = "basic" if arcs == "basic" else "enhanced"  # the levels differ in the sentences only
     if tokens is None:
         return to_data(trees, vocab=vocab, relations=relations, arcs=graph, **options)

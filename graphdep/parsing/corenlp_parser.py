@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -103,7 +103,9 @@ class CoreNLPParser(Parser):
         if self.representation == "basic":
             return results
         if any("enhancedPlusPlusDependencies" not in sentence for sentence in sentences):
-            raise ValueError(f"no enhancedPlusPlusDependencies in the answer of {self.endpoint}")
+            raise ParserUnavailableError(
+                f"the server at {self.endpoint} gives no enhanced++ graphs (enhancedPlusPlusDependencies)"
+            )
         if any(merged_copies(sentence) for sentence in sentences):
             document = self._annotate(text, properties, "serialized")
             graphs = [s.enhancedPlusPlusDependencies for s in document.sentence]
@@ -140,7 +142,7 @@ class CoreNLPParser(Parser):
         if response is None:
             start = "java -cp '*' edu.stanford.nlp.pipeline.StanfordCoreNLPServer -port 9000"
             return ParserUnavailableError(
-                f"no CoreNLP server answers at {self.endpoint} ({_root(error)}). Start one "
+                f"no CoreNLP server answers at {self.endpoint} ({_first_cause(error)}). Start one "
                 f"in the folder of CoreNLP ({start}), or point $CORENLP_ENDPOINT or the option "
                 "endpoint to one."
             )
@@ -172,14 +174,14 @@ def _seconds(timeout: float | None) -> float:
         seconds = float(value)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < math.inf:
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
         raise ValueError(f"{name} must be a positive number of seconds (got {value})")
     return seconds
 
 
-def _root(error: BaseException) -> BaseException:
-    """What it all began with: the libraries between quote one another at length."""
-    while error.__context__ is not None:
+def _first_cause(error: BaseException) -> BaseException:
+    """What the operating system said: the libraries between quote one another at length."""
+    while error.__context__ is not None and getattr(error, "errno", None) is None:
         error = error.__context__
     return error
 

@@ -35,14 +35,14 @@ def enhance(
     The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
     :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
     them. A sentence that the rules fail on gets its basic arcs as enhanced graph, with the reason in a
-    ``# basic_deps =`` comment; a warning says how many there were. So does one that its parser failed on,
-    whose chain tree no rule can enhance.
+    ``# basic_deps =`` comment; a warning says how many there were. The chain tree of a text that its parser
+    failed on keeps its basic arcs, too, without a warning.
 
     Args:
         sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
         level: ``"enhanced"`` or ``"enhanced++"``. (default: ``"enhanced++"``)
         source: What makes the graphs; ``"pybart"`` is the only one. CoreNLP makes graphs of its own trees
-            alone: use the parser ``"corenlp"`` with ``representation="enhancedPlusPlus"``.
+            alone: ``resolve_parser("corenlp", arcs="enhanced++")``.
             (default: ``"pybart"``)
 
     Raises:

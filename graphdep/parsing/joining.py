@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from graphdep.parsing.parsed import chain_sentence
 from graphdep.parsing.parser import Parser
 from graphdep.sentence import Row, Sentence, moved_copy, parse_deps
 
@@ -63,7 +64,7 @@ def parse_joined(parser: Parser, texts: Sequence[str], *, roots: str = "first") 
     before = parser.failures
     parses = parser.parse(texts)
     trees = [
-        join_sentences(parse, roots=roots) if parse else Sentence.chain(text.split())
+        join_sentences(parse, roots=roots) if parse else chain_sentence(text.split(), "no sentence in it")
         for text, parse in zip(texts, parses)
     ]
     return trees, parser.failures - before + sum(not parse for parse in parses)

@@ -36,7 +36,7 @@ class Parser(ABC):
     Attributes:
         language: Code of the language, such as ``"en"`` or ``"zh"``; :obj:`None` where it is not known.
         gives_graphs: Whether its sentences may have enhanced graphs (:attr:`Sentence.deps`), so that nothing
-            else needs to make them.
+            else needs to make them; a subclass of a parser that gives trees alone has to say so.
     """
 
     language: str | None = None

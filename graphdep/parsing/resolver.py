@@ -42,8 +42,9 @@ def resolve_parser(
 ) -> Parser:
     """A parser from its name, with a cache around it if wanted.
 
-    For ``"enhanced++"`` arcs the name ``"corenlp"`` stands for the server's own graphs. Of trees alone,
-    :func:`~graphdep.parsing.enhance` makes graphs: that it can is checked here, before hours of parsing.
+    For ``"enhanced++"`` arcs the name ``"corenlp"`` stands for the server's own graphs; those of other levels
+    and parsers :func:`~graphdep.parsing.enhance` makes, by other rules. That it can is checked here, before
+    hours of parsing, where the parser is known to give trees alone (:attr:`Parser.gives_graphs`).
 
     Args:
         name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from graphdep.datasets import (
     GLUE,
     MRPC,
@@ -43,10 +41,23 @@ _SICK, _SST, _MRPC = "datasets/sick", "datasets/sst", "datasets/mrpc"
 
 
 def _glue(
-    name: str, title: str, goal: Goal, num_classes: int = 2, sentences: int = 2, **others: Any
+    name: str,
+    title: str,
+    goal: Goal,
+    num_classes: int = 2,
+    sentences: int = 2,
+    other_tests: tuple[str, ...] = (),
 ) -> Sentences:
-    sizes: dict[str, Any] = {"num_classes": num_classes, "sentences": sentences}
-    return Sentences(title, GLUE, "datasets/glue", {"name": name}, goal=goal, **sizes, **others)
+    return Sentences(
+        title,
+        GLUE,
+        "datasets/glue",
+        {"name": name},
+        goal=goal,
+        num_classes=num_classes,
+        sentences=sentences,
+        other_tests=other_tests,
+    )
 
 
 TASKS: dict[str, Task] = {

@@ -129,9 +129,10 @@ def ablate(
     configs = {model: _configs(model, task, seeds, settings or {}) for model in models}
     if "test" not in configs[models[0]][0].splits:
         raise ValueError(f"an ablation compares scores on a test split, which {task!r} has none of here")
-    # Rows may differ in their data, too: words and subwords.
+    # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package, and
+    # that it is missing should be known before hours of parsing.
     data: dict[str, Splits] = {}
-    for model in models:
+    for model in sorted(models, key=lambda model: getattr(configs[model][0], "arcs", "basic") == "basic"):
         same = (d for d in data.values() if d.settings == configs[model][0].data_settings())
         data[model] = next(same, None) or load_splits(configs[model][0])
     console = console or Console(stderr=True)

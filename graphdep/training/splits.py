@@ -118,7 +118,7 @@ class Splits:
         return sha.hexdigest()[:16]
 
     def describe(self) -> dict[str, object]:
-        """Sizes, and what the parser failed on."""
+        """Sizes, what the parser failed on, and what of words and labels is unknown or cut."""
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
         chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
         described = {split: dataset.describe() for split, dataset in self.datasets.items()}
@@ -131,12 +131,10 @@ class Splits:
             "parser": parser,
             "chain_trees": chains,
             "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
-            "unknown_relations": {
-                s: about["unknown_relations"]
-                for s, about in described.items()
-                if "unknown_relations" in about
+            **{
+                key: {split: about[key] for split, about in described.items() if key in about}
+                for key in ("unknown_relations", "cut_words")
             },
-            "cut_words": {s: about["cut_words"] for s, about in described.items() if "cut_words" in about},
         }
 
 

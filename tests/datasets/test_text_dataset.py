@@ -10,6 +10,7 @@ from graphdep import RelationVocab, Sentence
 from graphdep.alignment import EncodedUtterance, text_data
 from graphdep.datasets import SICK
 from graphdep.datasets import text_dataset as module
+from graphdep.parsing import CachedParser
 
 FIXED = RelationVocab()
 
@@ -59,6 +60,16 @@ def test_enhanced_arcs_and_their_labels(tmp_path, parser, write_sick):
     assert "dep:dog" not in relations.fallbacks
     assert relations.fallbacks["dep:cat"] == 4
     assert dataset.describe()["unknown_relations"] == relations.fallbacks.total() > 4
+
+
+def test_nothing_is_parsed_for_graphs_that_nobody_can_make(
+    tmp_path, parser, write_sick, no_pybart, monkeypatch
+):
+    monkeypatch.setattr(type(parser), "gives_graphs", False)
+    for given in (parser, CachedParser(parser, tmp_path / "parses.sqlite")):
+        with pytest.raises(ImportError, match="need pybart"):
+            SICK(tmp_path / "sick", parser=given, raw_from=write_sick(), arcs="enhanced++")
+    SICK(tmp_path / "sick", parser=parser, raw_from=write_sick())
 
 
 def test_labels_are_learned_from_the_training_split(tmp_path, parser, write_sick):

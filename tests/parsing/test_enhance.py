@@ -531,9 +531,7 @@ def test_the_fingerprint_without_the_package(monkeypatch):
     assert enhance_fingerprint() is None
 
 
-def test_without_the_package(monkeypatch):
-    pybart_rules.load_pybart.cache_clear()
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+def test_without_the_package(no_pybart):
     with pytest.raises(ImportError, match=r"install graphdep\[enhanced\]"):
         enhance([BUNCH])
     done = dataclasses.replace(BUNCH, deps=[[("2", "det")], [("5", "nsubj")], [], [], []])

@@ -8,7 +8,7 @@ from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import Parser
 from graphdep.parsing.joining import join_sentences, parse_joined
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parsed import Parsed, chain_sentence
 
 FIRST = """# text = It ran.
 1\tIt\tit\tPRON\t_\t_\t2\tnsubj\t2:nsubj\t_
@@ -113,7 +113,7 @@ def test_one_tree_a_text(parser):
 def test_a_text_without_words_is_a_chain(parser, monkeypatch):
     monkeypatch.setattr(parser, "parse_texts", lambda texts: [Parsed([]) for _ in texts])
     trees, failures = parse_joined(parser, ["\u200b x"])
-    assert (trees, failures) == ([Sentence.chain(["\u200b", "x"])], 1)
+    assert (trees, failures) == ([chain_sentence(["\u200b", "x"], "no sentence in it")], 1)
 
 
 def test_a_copy_names_its_word_after_joining():

@@ -134,6 +134,12 @@ def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkey
     }
     again = evaluate(tmp_path / "best.ckpt")
     assert again["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"], rel=1e-6)
+    ablate(
+        "sick-e", ["bert-dam"], [0], tmp_path / "table", settings={**corpus, **short, "arcs": "enhanced++"}
+    )
+    counts = ", ".join(f"{count} of {split}" for split, count in result["data"]["unknown_relations"].items())
+    lines = (tmp_path / "table" / "table.md").read_text().splitlines()
+    assert f"- labels without an id, read as what they are a kind of: {counts}" in lines
 
 
 def test_rows_of_other_data_are_compared(short, corpus, tmp_path):

@@ -437,6 +437,22 @@ def test_arcs_and_relations_of_texts(make, arcs):
     assert int(encoder.to_data(texts, Graphs(), arcs=arcs).arc_type.max()) < len(RelationVocab())
 
 
+def test_copies_of_words(make):
+    encoder, _ = make(double=False)
+    copy = ("2.1", "hotel", "_", "_", "_", "_", "_", "_", "2:conj:and", "CopyOf=2")
+
+    class Copies(Graphs):
+        def _graph(self, words):
+            deps = [[("0", "root")], [("2.1", "dep")], [("2", "dep")]]
+            return replace(Sentence.chain(words), deps=deps, empty=[copy])
+
+    words, nodes = (
+        encoder.to_data(["a hotel room"], Copies(), arcs="enhanced++", copies=copies)
+        for copies in ("word", "node")
+    )
+    assert nodes.num_nodes > words.num_nodes == encoder.to_data(["a hotel room"], Copies()).num_nodes
+
+
 def test_enhanced_arcs_are_made_where_there_are_none(make, monkeypatch):
     encoder, _ = make(double=False)
     asked = []
