@@ -52,6 +52,7 @@ class Predictor:
     Raises:
         ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
             device.
+        ImportError: If the model reads enhanced graphs, which the parser does not give, without pybart.
     """
 
     def __init__(
