@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from graphdep.data import NodeType, to_data
 from graphdep.io import ConlluError
 from graphdep.sentence import Sentence
+from graphdep.version import __version__ as __version__
 from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from graphdep.response_selector import ResponseSelector
     from graphdep.sentence_encoder import SentenceEncoder
     from graphdep.sequence_classifier import SequenceClassifier
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ConlluError",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,8 +11,6 @@ from rich.console import Console
 from rich.progress import track
 from torch import nn
 from torch_geometric.data import Data
-
-from graphdep.io.text import has_half_character
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -54,14 +51,6 @@ def check_family(checkpoint: str, config: TrainConfig, family: str, what: str | 
         )
 
 
-def check_name(place: str, name: str) -> None:
-    """Raises :class:`ValueError` if the name of a class has a character that arrays and tables may lose:
-    NumPy drops a NUL at the end, and two classes would be one.
-    """
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise ValueError(f"{place!r} has a control character or half a character (got {shown(name)})")
-
-
 def resolve_device(device: str | torch.device | None) -> torch.device:
     """A device by its name; :obj:`None` stands for a GPU if there is one.
 
@@ -88,32 +77,3 @@ def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool)
     """
     shown = much and sys.stderr.isatty() if progress is None else progress
     return iter(track(items, what, console=Console(stderr=True), disable=not shown))
-
-
-def check_list(name: str, value: Any) -> None:
-    """Raises :class:`TypeError` if it is a text or no sequence."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-        raise TypeError(f"{name!r} must be a list (got {shown(value)})")
-
-
-def check_texts(name: str, texts: Any, what: str) -> None:
-    """Raises an error that has the position of what is no text with a word; ``what`` is what a text is."""
-    check_list(name, texts)
-    for number, text in enumerate(texts):
-        check_text(f"{name}[{number}]", text, what)
-
-
-def check_text(place: str, text: Any, what: str) -> None:
-    """Raises an error that has the ``place`` if it is no text with a word; ``what`` is what a text is."""
-    if not isinstance(text, str):
-        raise TypeError(f"{place!r} must be a string (got {shown(text)})")
-    if not text.strip():
-        raise ValueError(f"{place!r} is blank: a {what} has at least one word")
-    if has_half_character(text):
-        raise ValueError(f"{place!r} has half a character (got {shown(text)})")
-
-
-def shown(value: object) -> str:
-    """A value for a message, cut short."""
-    text = " ".join(repr(value).split())
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -10,16 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from graphdep import parsing
-from graphdep._asking import (
-    batches_by_size,
-    check_family,
-    check_list,
-    check_text,
-    check_weights,
-    resolve_device,
-    tracked,
-)
+from graphdep._asking import batches_by_size, check_family, check_weights, resolve_device, tracked
 from graphdep.alignment import Tokens, trees_data
+from graphdep.io.checks import check_list, check_text
 from graphdep.parsing import Parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence

@@ -15,8 +15,6 @@ from graphdep._asking import (
     batches_by_size,
     check_batch_size,
     check_family,
-    check_list,
-    check_texts,
     check_weights,
     resolve_device,
     tracked,
@@ -25,6 +23,7 @@ from graphdep.alignment import utterance_data
 from graphdep.data import join_utterances
 from graphdep.decoding import DecodeConfig, Hypothesis
 from graphdep.detokenize import detokenize
+from graphdep.io.checks import check_list, check_texts
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined

@@ -16,13 +16,12 @@ from graphdep._asking import (
     batches_by_size,
     check_batch_size,
     check_family,
-    check_list,
-    check_texts,
     check_weights,
     resolve_device,
     tracked,
 )
 from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.io.checks import check_list, check_texts
 from graphdep.nn.models import SelectionModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep._asking import check_family, resolve_device, shown, tracked
+from graphdep._asking import check_family, resolve_device, tracked
 from graphdep.alignment import trees_data
+from graphdep.io.checks import shown
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs

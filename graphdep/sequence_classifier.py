@@ -19,9 +19,10 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from graphdep._asking import check_batch_size, check_list, check_name, check_text, resolve_device, shown
+from graphdep._asking import check_batch_size, resolve_device
 from graphdep._predictor import Predictor, check_examples
 from graphdep.io import atomic_path
+from graphdep.io.checks import check_list, check_name, check_text, shown
 from graphdep.parsing import Parser
 from graphdep.sentence_encoder import parser_to_use
 from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from graphdep.cli.embed import read_lines
+from graphdep.cli.files import read_lines
 from graphdep.io.text import json_value
 
 # What a text of each list is called.

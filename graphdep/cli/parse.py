@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from graphdep.cli.embed import check_output
+from graphdep.cli.files import check_output
 
 
 def parse(

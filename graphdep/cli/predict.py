@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from graphdep.cli import options as o
-from graphdep.cli.embed import check_output
+from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
 
 if TYPE_CHECKING:

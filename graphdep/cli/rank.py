@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from graphdep.cli import options as o
-from graphdep.cli.embed import check_output
+from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 

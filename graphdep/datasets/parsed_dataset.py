@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
-import graphdep
 from graphdep.alignment import Tokens
 from graphdep.alignment.trees_data import trees_data
 from graphdep.data import NodeType
@@ -27,6 +26,7 @@ from graphdep.datasets.storage import FORMAT, load_examples, save_examples
 from graphdep.parsing.enhance import check_arcs
 from graphdep.piece_vocab import vocab_from_state
 from graphdep.sentence import Sentence
+from graphdep.version import __version__
 from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
@@ -257,7 +257,7 @@ class ParsedDataset(RawFiles, InMemoryDataset):
         paths = [path for split in self._needed() for path in self.raw_files(Path(self.raw_dir), split)]
         relations = None if self._learns_relations else self.relations.state_dict()
         return {
-            "format": [FORMAT, graphdep.__version__, type(self)],
+            "format": [FORMAT, __version__, type(self)],
             "raw": [(path.name, file_digest(path)) for path in paths],
             "split": [self.split, self.limit],
             "options": self.options(),

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, Database, OnDiskDataset
 
-import graphdep
 from graphdep.alignment import EncodedUtterance, Tokens, VocabTokens, selection_data
 from graphdep.datasets.cut_counts import count_cut
 from graphdep.datasets.digest import digest, file_digest
@@ -33,6 +32,7 @@ from graphdep.datasets.word_pieces import WordPieces
 from graphdep.io import atomic_path
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
+from graphdep.version import __version__
 from graphdep.vocab import UNK_ID, RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
@@ -291,7 +291,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
     def _store_of(self, split: str, limit: int | None) -> SelectionStore:
         raw = Path(self.raw_dir)
         depends_on = {
-            "format": [FORMAT, graphdep.__version__, type(self)],
+            "format": [FORMAT, __version__, type(self)],
             "raw": [(str(path.relative_to(raw)), file_digest(path)) for path in self._raw_of(split)],
             "split": [split, limit, self.max_turns],
             "options": self.options(split),

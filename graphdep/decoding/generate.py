@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -11,18 +10,15 @@ from torch import Tensor
 from graphdep.decoding.beam_search import BeamSearch
 from graphdep.decoding.constraints import banned
 from graphdep.decoding.decode_config import DecodeConfig
+from graphdep.decoding.decoder import Decoder, Memory
 from graphdep.decoding.hypothesis import Hypothesis
 from graphdep.decoding.sampling import Sampling
 from graphdep.vocab import EOU_ID, ROOT_ID
 
-if TYPE_CHECKING:
-    from graphdep.nn.models.memory import Memory
-    from graphdep.nn.models.response_decoder import ResponseDecoder
-
 
 @torch.no_grad()
 def generate(
-    decoder: ResponseDecoder,
+    decoder: Decoder,
     memory: Memory,
     config: DecodeConfig,
     *,

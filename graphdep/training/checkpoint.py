@@ -12,10 +12,10 @@ import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
-from graphdep._asking import check_name, shown
 from graphdep.datasets.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
+from graphdep.io.checks import check_name, shown
 from graphdep.piece_vocab import vocab_from_state
 from graphdep.tasks import LearningTask
 from graphdep.training.build import build_task

@@ -1,40 +1,60 @@
-"""What settings say of a pretrained encoder, of sentences and of response selection alike."""
+"""What settings say of a pretrained encoder, whatever the task is."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
-if TYPE_CHECKING:
-    from graphdep.training.selection_config import SelectionConfig
-    from graphdep.training.sentence_config import SentenceConfig
 
-
-def check_pretrained(config: SelectionConfig | SentenceConfig, scratch: str) -> None:
-    """Raises :class:`ValueError` where a setting is for the other kind of encoder.
+@dataclass(frozen=True, kw_only=True)
+class PretrainedSettings:
+    """Settings of a pretrained encoder, for a :class:`TrainConfig` to inherit from as well.
 
     Args:
-        config: The settings.
-        scratch: How an encoder is named that has no weights yet, for messages.
+        freeze_layers: Lower layers that are not trained, the embeddings with them; 0 for none. (default:
+            :obj:`0`)
+        head_lr: Learning rate of what stands on the encoder; :obj:`None` for :obj:`lr`. (default:
+            :obj:`None`)
+        layer_decay: Factor of the learning rate from one layer to the one below. (default: :obj:`1.0`)
     """
-    if not 0 < config.layer_decay <= 1:
-        raise ValueError(f"'layer_decay' must be in 0 < layer_decay <= 1 (got {config.layer_decay!r})")
-    if not config.pretrained and (config.freeze_layers or config.layer_decay != 1):
-        raise ValueError(
-            f"'freeze_layers' and 'layer_decay' are for a pretrained encoder (got encoder={config.encoder!r})"
-        )
-    if config.pretrained and config.vectors is not None:
-        raise ValueError(f"'vectors' are for {scratch} (got encoder={config.encoder!r})")
-    if config.head_lr is not None and (not config.pretrained or not 0 < config.head_lr < 3e38):
-        raise ValueError(
-            f"'head_lr' must be above 0, and is for a pretrained encoder (got {config.head_lr!r})"
-        )
+
+    freeze_layers: int = 0
+    head_lr: float | None = None
+    layer_decay: float = 1.0
+
+    if TYPE_CHECKING:  # of the other base
+        encoder: str
+        vectors: str | None
+        lr: float
+        weight_decay: float
+
+        @property
+        def pretrained(self) -> bool: ...
+
+    def check_pretrained(self, scratch: str) -> None:
+        """Raises :class:`ValueError` where a setting is for the other kind of encoder.
+
+        Args:
+            scratch: How an encoder is named that has no weights yet, for messages.
+        """
+        if not 0 < self.layer_decay <= 1:
+            raise ValueError(f"'layer_decay' must be in 0 < layer_decay <= 1 (got {self.layer_decay!r})")
+        if not self.pretrained and (self.freeze_layers or self.layer_decay != 1):
+            raise ValueError(
+                "'freeze_layers' and 'layer_decay' are for a pretrained encoder (got "
+                f"encoder={self.encoder!r})"
+            )
+        if self.pretrained and self.vectors is not None:
+            raise ValueError(f"'vectors' are for {scratch} (got encoder={self.encoder!r})")
+        if self.head_lr is not None and (not self.pretrained or not 0 < self.head_lr < 3e38):
+            raise ValueError(
+                f"'head_lr' must be above 0, and is for a pretrained encoder (got {self.head_lr!r})"
+            )
 
 
-def parameter_groups(
-    model: nn.Module, backbone: Any, config: SelectionConfig | SentenceConfig
-) -> list[dict[str, Any]]:
+def parameter_groups(model: nn.Module, backbone: Any, config: PretrainedSettings) -> list[dict[str, Any]]:
     """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
     encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
     it in the same way. An encoder that is trained from scratch has one rate and one decay.

@@ -16,7 +16,6 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-import graphdep
 from graphdep.io import atomic_path
 from graphdep.tasks import LearningTask, PostTrainingTask
 from graphdep.training.backbone import backbone_of, load_pretrained
@@ -33,6 +32,7 @@ from graphdep.training.sentence_config import SentenceConfig
 from graphdep.training.splits import Splits
 from graphdep.training.train_config import TrainConfig
 from graphdep.training.trainer import interruptible, make_trainer, quiet
+from graphdep.version import __version__
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
@@ -278,7 +278,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
         "data": state.data,
         "config": config.to_dict(),
-        "versions": {"graphdep": graphdep.__version__, "torch": torch.__version__},
+        "versions": {"graphdep": __version__, "torch": torch.__version__},
     }
 
 

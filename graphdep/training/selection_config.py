@@ -7,19 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from graphdep.metrics._pools import FILTERS
-from graphdep.metrics.ranking import RECALLS, TIES, ranking_metric
+from graphdep.metrics.ranking import FILTERS, RECALLS, TIES, ranking_metric
 from graphdep.nn.conv.sia_conv import MASKS
 from graphdep.nn.models.sia import BLOCKS
 from graphdep.tasks import resolve_task
 from graphdep.training.model_presets import ModelPreset
-from graphdep.training.pretrained_settings import check_pretrained
+from graphdep.training.pretrained_settings import PretrainedSettings
 from graphdep.training.selection_presets import SELECTION_MODELS
 from graphdep.training.train_config import Choices, TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectionConfig(TrainConfig, kind="selection"):
+class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     """Settings of a run on response selection. "Improving Retrieval-based Dialogue System via Syntax-Informed
     Attention" (SIA) gives the layer and no other figure; length, learning rate, batch and epochs are those of
     BERT-FP's public code, on which it builds. That code cuts whichever of context and response is longer,
@@ -94,9 +93,6 @@ class SelectionConfig(TrainConfig, kind="selection"):
     optimizer: str = "adamw"
     lr: float = 1e-5
     weight_decay: float = 0.01
-    freeze_layers: int = 0
-    layer_decay: float = 1.0
-    head_lr: float | None = None
     hidden_channels: int = 256
     num_layers: int = 4
     heads: int = 4
@@ -155,7 +151,7 @@ class SelectionConfig(TrainConfig, kind="selection"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_pretrained(self, "encoder='transformer'")
+        self.check_pretrained("encoder='transformer'")
         taken = inspect.signature(resolve_task(self.task).dataset).parameters
         for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
             if getattr(self, name) != usual and name not in taken:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from graphdep.parsing.enhance import ARCS
 from graphdep.tasks import Sentences, resolve_task
 from graphdep.training.model_presets import MODELS, ModelPreset, resolve_model
-from graphdep.training.pretrained_settings import check_pretrained
+from graphdep.training.pretrained_settings import PretrainedSettings
 from graphdep.training.train_config import DEFAULT_TASK, Choices, TrainConfig
 from graphdep.transforms import PRESETS
 
@@ -27,7 +27,7 @@ _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceConfig(TrainConfig, kind="sentence"):
+class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
     Self-attention for Sentence Representation" where it gives them.
 
@@ -114,9 +114,6 @@ class SentenceConfig(TrainConfig, kind="sentence"):
     type_embedding: bool = True
     val_from: str | None = None
     max_length: int = 128
-    freeze_layers: int = 0
-    head_lr: float | None = None
-    layer_decay: float = 1.0
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
     encoders: ClassVar[Mapping[str, bool]] = {
@@ -191,7 +188,7 @@ class SentenceConfig(TrainConfig, kind="sentence"):
                 f"model {self.model!r} stands on a pretrained encoder: 'encoder' must be its name or folder "
                 f"(got {self.encoder!r})"
             )
-        check_pretrained(self, "an encoder that is trained from scratch")
+        self.check_pretrained("an encoder that is trained from scratch")
         taken = inspect.signature(resolve_task(self.task).dataset).parameters
         if self.val_from is not None and "val_from" not in taken:
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
