@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from torch_geometric import seed_everything
 
 from graphdep import Sentence, SentenceEncoder
-from graphdep.datasets.sick import FILES, read_sick
+from graphdep.datasets.sentences.sick import FILES, read_sick
 from graphdep.io import read_conllu
 from graphdep.metrics import ACCURACY
 from graphdep.parsing import resolve_parser

@@ -14,8 +14,8 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep._asking import check_batch_size, check_family, check_weights, resolve_device, tracked
-from graphdep.datasets.glue import GLUE
-from graphdep.datasets.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
+from graphdep.datasets.sentences.glue import GLUE
+from graphdep.datasets.sentences.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
 from graphdep.parsing import Parser
 from graphdep.sentence_encoder import parser_to_use
 

@@ -22,6 +22,8 @@ MODULES = sorted(p for p in PACKAGE.rglob("*.py"))
 PACKAGES = [p for p in MODULES if p.name == "__init__.py" and p.read_text(encoding="utf-8").strip()]
 # Folders in which the name of an exported class gives the name of its file.
 ONE_CLASS_A_FILE = ("transforms", "nn/attention", "nn/conv", "nn/models", "datasets", "tasks")
+# Names that are one word where they come from.
+ONE_WORD = {"CoLA": "cola", "ReCoSa": "recosa", "ECommerce": "ecommerce"}
 PACKAGE_DATA = ("py.typed", "parsing/bundled/*")
 
 
@@ -30,6 +32,8 @@ def name(path: Path) -> str:
 
 
 def snake_case(camel: str) -> str:
+    if camel in ONE_WORD:
+        return ONE_WORD[camel]
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", camel)
     return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words).lower()
 
@@ -58,7 +62,7 @@ def test_every_folder_of_the_package_is_one():
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_files_stay_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
 @pytest.mark.parametrize("package", ONE_CLASS_A_FILE)

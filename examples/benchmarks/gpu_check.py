@@ -155,7 +155,7 @@ def train_by_hand(device: str) -> None:
 
 def train_by_command() -> None:
     """``graphdep train`` on the self-written corpus, one epoch."""
-    from graphdep.datasets.mini import write_mini
+    from graphdep.datasets.mini.mini import write_mini
 
     with tempfile.TemporaryDirectory() as folder:
         write_mini(folder)
@@ -174,7 +174,7 @@ def benchmark(device: str, rounds: int) -> None:
 
 def slow_checks(device: str, rounds: int) -> Iterator[Check]:
     missing = [name for name in ("lightning", "stanza", "typer") if find_spec(name) is None]
-    missing += [] if find_spec("graphdep.datasets.mini") else ["datasets/mini"]
+    missing += [] if find_spec("graphdep.datasets.mini.mini") else ["datasets/mini"]
     if missing:
         print(f"left out: graphdep train, which needs {', '.join(missing)}")
     else:

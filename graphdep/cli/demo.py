@@ -108,7 +108,7 @@ class Steps:
 
 def mini_root(output: Path) -> Path:
     """``datasets/mini`` of a clone, else a copy that is generated below ``output``."""
-    from graphdep.datasets.mini import write_mini
+    from graphdep.datasets.mini.mini import write_mini
 
     clone = Path("datasets/mini")
     if (clone / "raw" / "SICK_train.txt").is_file():

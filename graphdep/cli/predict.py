@@ -65,7 +65,7 @@ def predict(
         check_output(output, checkpoint, str(source))
     say_loading()
     from graphdep._predictor import Predictor
-    from graphdep.datasets.text_rows import read_text_rows
+    from graphdep.datasets.base.text_rows import read_text_rows
     from graphdep.sentence_encoder import parser_to_use
     from graphdep.training import load_task
 

@@ -1,24 +1,24 @@
 """Corpora as PyG datasets: local raw files in, parsed examples out."""
 
-from graphdep.datasets.co_la import CoLA
-from graphdep.datasets.csv_texts import CSVTexts
-from graphdep.datasets.daily_dialog import DailyDialog
-from graphdep.datasets.daily_dialog_selection import DailyDialogSelection
-from graphdep.datasets.douban import Douban
-from graphdep.datasets.e_commerce import ECommerce
-from graphdep.datasets.empathetic_dialogues import EmpatheticDialogues
-from graphdep.datasets.glue import GLUE
-from graphdep.datasets.masking import Masking
-from graphdep.datasets.mrpc import MRPC
-from graphdep.datasets.positive_dialogues import positive_dialogues
-from graphdep.datasets.post_training_dataset import PostTrainingDataset
-from graphdep.datasets.post_training_key import PostTrainingKey
-from graphdep.datasets.post_training_sampler import PostTrainingSampler
-from graphdep.datasets.sick import SICK
-from graphdep.datasets.sst import SST
-from graphdep.datasets.ubuntu import Ubuntu
-from graphdep.datasets.ubuntu_irc import UbuntuIRC
-from graphdep.datasets.ud_treebank import UDTreebank
+from graphdep.datasets.dialogues.daily_dialog import DailyDialog
+from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
+from graphdep.datasets.post_training.masking import Masking
+from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
+from graphdep.datasets.post_training.post_training_dataset import PostTrainingDataset
+from graphdep.datasets.post_training.post_training_key import PostTrainingKey
+from graphdep.datasets.post_training.post_training_sampler import PostTrainingSampler
+from graphdep.datasets.selection.daily_dialog_selection import DailyDialogSelection
+from graphdep.datasets.selection.douban import Douban
+from graphdep.datasets.selection.ecommerce import ECommerce
+from graphdep.datasets.selection.ubuntu import Ubuntu
+from graphdep.datasets.selection.ubuntu_irc import UbuntuIRC
+from graphdep.datasets.sentences.cola import CoLA
+from graphdep.datasets.sentences.csv_texts import CSVTexts
+from graphdep.datasets.sentences.glue import GLUE
+from graphdep.datasets.sentences.mrpc import MRPC
+from graphdep.datasets.sentences.sick import SICK
+from graphdep.datasets.sentences.sst import SST
+from graphdep.datasets.sentences.ud_treebank import UDTreebank
 
 __all__ = [
     "CSVTexts",

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphdep.metrics._pools import FILTERS, Pools, Ranks, Values, check, vector
+from graphdep.metrics._pools import FILTERS as FILTERS
+from graphdep.metrics._pools import Pools, Ranks, Values, check, vector
 from graphdep.metrics.metric import Metric
 
 TIES = ("mid", "pessimistic", "optimistic")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from graphdep.datasets.parsed_dataset import ParsedDataset
+from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.metrics import Metric
 
 

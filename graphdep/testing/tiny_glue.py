@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from graphdep.datasets.glue_files import CORPORA, GLUECorpus
+from graphdep.datasets.sentences.glue_files import CORPORA, GLUECorpus
 from graphdep.io import write_conllu
 from graphdep.sentence import Sentence
 

@@ -12,7 +12,7 @@ import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
-from graphdep.datasets.text_rows import Label
+from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
 from graphdep.io.checks import check_name, shown

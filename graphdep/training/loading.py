@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphdep.datasets.parsed_dataset import ParsedDataset
-from graphdep.datasets.selection_dataset import SelectionDataset
-from graphdep.datasets.text_rows import Label
+from graphdep.datasets.base.parsed_dataset import ParsedDataset
+from graphdep.datasets.base.text_rows import Label
+from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.tasks import resolve_task
 from graphdep.training.backbone import fingerprint_of, load_pretrained
 from graphdep.training.post_training_config import PostTrainingConfig

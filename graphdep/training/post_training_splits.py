@@ -10,8 +10,8 @@ from torch.utils.data import Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
-from graphdep.datasets.positive_dialogues import positive_dialogues
-from graphdep.datasets.selection_dataset import SelectionDataset
+from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
+from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.tasks import resolve_task
 from graphdep.training.post_training_config import PostTrainingConfig
 from graphdep.training.splits import NO_WORDS, Splits

@@ -12,10 +12,10 @@ from torch import Tensor
 from torch.utils.data import Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader
 
-from graphdep.datasets.csv_texts import CSVTexts
-from graphdep.datasets.parsed_dataset import ParsedDataset
-from graphdep.datasets.selection_dataset import SelectionDataset
-from graphdep.datasets.text_rows import Label
+from graphdep.datasets.base.parsed_dataset import ParsedDataset
+from graphdep.datasets.base.text_rows import Label
+from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets.sentences.csv_texts import CSVTexts
 from graphdep.tasks.learning_task import epoch_seed
 from graphdep.training.token_batches import TokenBatchSampler
 from graphdep.training.train_config import TrainConfig

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep import Sentence
-from graphdep.datasets.sick import HEADER
+from graphdep.datasets.sentences.sick import HEADER
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed
 

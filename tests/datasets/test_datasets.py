@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import graphdep.datasets
-from graphdep.datasets.parsed_dataset import ParsedDataset
+from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.parsing.enhance import ARCS
 
 # Keywords of all, and further ones of the corpora of sentences.

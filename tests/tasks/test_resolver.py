@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from graphdep.datasets import GLUE
-from graphdep.datasets.glue_files import CORPORA
+from graphdep.datasets.sentences.glue_files import CORPORA
 from graphdep.tasks import TASKS, Sentences, resolve_task
 
 

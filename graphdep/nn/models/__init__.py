@@ -17,7 +17,7 @@ from graphdep.nn.models.masked_word_head import MaskedWordHead
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.post_training_model import PostTrainingModel
-from graphdep.nn.models.re_co_sa import ReCoSa
+from graphdep.nn.models.recosa import ReCoSa
 from graphdep.nn.models.relatedness_head import RelatednessHead
 from graphdep.nn.models.relation_embedding import RelationEmbedding
 from graphdep.nn.models.response_decoder import ResponseDecoder

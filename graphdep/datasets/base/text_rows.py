@@ -1,0 +1,146 @@
+"""The user's own texts: rows of a CSV, TSV or JSON-lines file, by the names of their columns."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from graphdep.datasets.base.raw import read_csv, read_lines, row_error
+from graphdep.io.text import json_value
+
+SUFFIXES = (".csv", ".tsv", ".jsonl")
+Label = str | int | float | bool
+# Numbers become 32-bit floats.
+_MAX_NUMBER = torch.finfo(torch.float32).max
+
+
+class TextRow(NamedTuple):
+    """A row, and the line on which it starts."""
+
+    path: Path
+    line: int
+    values: dict[str, Any]
+
+    def text(self, column: str) -> str:
+        """The text in a column.
+
+        Raises:
+            ValueError: If it is none or has no word, with file, line and value.
+        """
+        value = self.values[column]
+        if not isinstance(value, str):
+            raise self._error(f"{column!r} must be a text", value)
+        if not value.strip():
+            raise self._error(f"{column!r} is empty: a text has at least one word", value)
+        return value.strip()
+
+    def label(self, column: str) -> Label:
+        """The name of a class: a text, of a table without white space around it, or from JSON a number or
+        truth value.
+
+        Raises:
+            ValueError: If there is none, with file, line and value.
+        """
+        value = self.values[column]
+        if not isinstance(value, (str, int, float)):
+            raise self._error(f"{column!r} must be the name of a class", value)
+        if isinstance(value, str) and not value.strip():
+            raise self._error(f"{column!r} is empty", value)
+        if isinstance(value, str) and self.path.suffix.lower() != ".jsonl":
+            return value.strip()
+        return value
+
+    def number(self, column: str) -> float:
+        """The number in a column.
+
+        Raises:
+            ValueError: If there is none, or it is not finite as a 32-bit float, with file, line and value.
+        """
+        value = self.values[column]
+        try:
+            number = math.nan if isinstance(value, bool) or "_" in str(value) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        except OverflowError:  # a whole number of JSON may have any size
+            number = math.inf
+        if math.isnan(number):
+            raise self._error(f"{column!r} must be a number", value)
+        if abs(number) > _MAX_NUMBER:
+            raise self._error(f"{column!r} must be a number of at most {_MAX_NUMBER:.4g} either way", value)
+        return number
+
+    def _error(self, message: str, value: object) -> ValueError:
+        return row_error(self.path, self.line, message, value if isinstance(value, str) else repr(value))
+
+
+def check_suffix(name: str, path: Path) -> None:
+    """Raises :class:`ValueError` if the name of a file says none of the known formats."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"{name!r} must end in {', '.join(SUFFIXES)} (got {str(path)!r})")
+
+
+def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
+    """The rows of a UTF-8 file, whose suffix says what it is.
+
+    ===========  =======================================================================================
+    ``.csv``     a header and rows, separated by commas; fields may be quoted
+    ``.tsv``     a header and rows, separated by tabs, without quoting: a quotation mark is part of a text
+    ``.jsonl``   an object a line, with at least the columns that are asked for
+    ===========  =======================================================================================
+
+    Args:
+        path: The file.
+        columns: The columns that every row must have, among others.
+
+    Raises:
+        ValueError: If a column is missing, a row has more or fewer columns than the header, a line is blank,
+            there is no row, or something is wrong with the file itself, with file, line and value.
+        OSError: If the file cannot be read.
+    """
+    check_suffix("path", path)
+    rows = list(_objects(path, columns) if path.suffix.lower() == ".jsonl" else _table(path, columns))
+    if not rows:
+        raise row_error(path, 1, "no row below the header")
+    return rows
+
+
+def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    for line, text in read_lines(path):
+        value = json_value(text, f"{path}:{line}")
+        if not isinstance(value, dict):
+            raise row_error(path, line, "no object", text)
+        _check_columns(path, line, value, columns)
+        yield TextRow(path, line, value)
+
+
+def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    quoted = path.suffix.lower() == ".csv"
+    rows: Iterable[tuple[int, list[str]]] = read_csv(path) if quoted else _tabs(path)
+    rows = iter(rows)
+    _, header = next(rows)
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        raise row_error(path, 1, "a column is there twice", twice[0])
+    _check_columns(path, 1, header, columns)
+    for line, cells in rows:
+        if len(cells) != len(header):
+            what = f"{len(cells)} columns instead of {len(header)}" if cells else "a blank line"
+            raise row_error(path, line, what, ("," if quoted else "\t").join(cells))
+        yield TextRow(path, line, dict(zip(header, cells)))
+
+
+def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
+    for line, text in read_lines(path):
+        yield line, text.split("\t") if text else []
+
+
+def _check_columns(path: Path, line: int, there: Iterable[str], columns: Sequence[str]) -> None:
+    names = list(there)
+    for column in columns:
+        if column not in names:
+            raise row_error(path, line, f"no column {column!r}; the columns are {', '.join(names)}")

@@ -1,0 +1,167 @@
+"""DailyDialog: conversations of daily life, from sites for learners of English."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.dialogues.dialogue_dataset import Dialogue, DialogueDataset
+from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
+
+NAMES = {"train": "train", "val": "validation", "test": "test"}
+LABELS = ("act", "emotion")
+END = "__eou__"
+# In the published training file one turn has this control character at its end.
+_REPAIRS = {"\x7f": " "}
+
+
+class DailyDialog(DialogueDataset):
+    r"""The dialogues of `"DailyDialog: A Manually Labelled Multi-turn Dialogue Dataset"
+    <https://aclanthology.org/I17-1099/>`_, one example a response.
+
+    Every turn but the first of a dialogue is the response to the up to :obj:`max_turns` turns before it. A
+    turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
+    (:func:`~graphdep.truncation.truncate`).
+
+    The files of acts and emotions are not needed. Where they are there, a dialogue with another number of
+    labels than turns is a warning; it is loaded, for the labels are not used.
+
+    Test and val share many dialogues with train: see :attr:`train_overlap` and the option of that name in
+    :class:`DialogueDataset`, which says what an example holds.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written dialogues. (default:
+            ``"datasets/dailydialog"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        raw_from: Local folder with the raw files, ``dialogues_train.txt``, ``dialogues_validation.txt`` and
+            ``dialogues_test.txt``: in it, or in its folders ``train``, ``validation`` and ``test``.
+            (default: :obj:`None`)
+        max_turns: The number of turns of a context, the last ones. (default: :obj:`4`)
+        max_words: The number of words of a turn, the first ones. (default: :obj:`50`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`3`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
+            and response follow each other in the training split, too. (default: ``"keep"``)
+        pieces: Size of a vocabulary of pieces of words; :obj:`None` for words. (default: :obj:`None`)
+        limit: Use the first examples of the split only; acts before parsing. (default: :obj:`None`)
+        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
+            value.
+    """
+
+    corpus = "DailyDialog"
+    published = "http://yanran.li/dailydialog"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/dailydialog",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        max_turns: int = 4,
+        max_words: int = 50,
+        vocab: Vocab | None = None,
+        relations: RelationVocab | None = None,
+        min_freq: int = 3,
+        lower: bool = True,
+        overlap: str = "keep",
+        pieces: int | None = None,
+        limit: int | None = None,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            max_turns=max_turns,
+            max_words=max_words,
+            vocab=vocab,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            overlap=overlap,
+            pieces=pieces,
+            limit=limit,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        return daily_dialog_files(folder, split)
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"dialogues_{NAMES[split]}.txt"
+
+    def read(self, folder: Path, split: str) -> list[Dialogue]:
+        return read_daily_dialog(*self.raw_files(folder, split))
+
+
+def daily_dialog_files(folder: Path, split: str) -> list[Path]:
+    """A split's file of dialogues, in ``folder`` or in one of its folders, and the files of its labels."""
+    name = NAMES[split]
+    for place in (folder, folder / name, folder / "ijcnlp_dailydialog" / name):
+        path = place / f"dialogues_{name}.txt"
+        if path.is_file():
+            labels = [place / f"dialogues_{kind}_{name}.txt" for kind in LABELS]
+            return [path, *(file for file in labels if file.is_file())]
+    return []
+
+
+def read_daily_dialog(path: Path, *labels: Path) -> list[Dialogue]:
+    """The dialogues of a raw file, one a line, with a warning where the files of labels do not fit.
+
+    Raises:
+        ValueError: If a line is damaged, with file, line and value, or a file of labels has another number of
+            lines.
+    """
+    lines = list(read_lines(path, repairs=_REPAIRS))
+    dialogues = [_turns(path, line, text) for line, text in lines]
+    odd: list[list[str]] = [[] for _ in dialogues]
+    for file in labels:
+        counts = [_count(file, line, text) for line, text in read_lines(file)]
+        if len(counts) != len(dialogues):
+            raise row_error(file, len(counts), f"the last line, but {path.name} has {len(dialogues)} lines")
+        for turns, count, found in zip(dialogues, counts, odd):
+            if count != len(turns):
+                found.append(f"{count} labels in {file.name}")
+    return [
+        Dialogue(turns, f"{path.name}:{line}: {len(turns)} turns, but {', '.join(found)}" if found else None)
+        for (line, _), turns, found in zip(lines, dialogues, odd)
+    ]
+
+
+def _turns(path: Path, line: int, text: str) -> list[str]:
+    turns = [turn.strip() for turn in text.split(END)]
+    if turns.pop():
+        raise row_error(path, line, f"the last turn does not end with {END}", text[-40:])
+    if not turns:
+        raise row_error(path, line, "no dialogue", text)
+    if "" in turns:
+        raise row_error(path, line, f"turn {turns.index('') + 1} is empty", text)
+    return turns
+
+
+def _count(path: Path, line: int, text: str) -> int:
+    labels = text.split()
+    for label in labels:
+        if not (label.isascii() and label.isdigit()):
+            raise row_error(path, line, "labels must be whole numbers", label)
+    return len(labels)

@@ -1,0 +1,1 @@
+"""Self-written corpora, small enough for a clone."""

@@ -1,0 +1,1 @@
+"""Examples that post-train an encoder."""

@@ -1,0 +1,170 @@
+"""DailyDialog as a corpus of response selection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from graphdep.alignment import Tokens
+from graphdep.datasets.dialogues.daily_dialog import NAMES, daily_dialog_files, read_daily_dialog
+from graphdep.datasets.selection.drawn_selection import DrawnSelection, normal
+from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
+
+
+class DailyDialogSelection(DrawnSelection):
+    r"""The dialogues of `"DailyDialog: A Manually Labelled Multi-turn Dialogue Dataset"
+    <https://aclanthology.org/I17-1099/>`_ for response selection, from the files that
+    :class:`~graphdep.datasets.DailyDialog` has.
+
+    Every turn but the first of a dialogue is the response of a pool, and the turns before it are the context.
+    The negatives are such responses of other dialogues of the split, so that being a first turn tells
+    nothing. No two candidates of a pool are the same but for case and white space.
+
+    Val and test share dialogues with train: :meth:`describe` has ``known_pools``, the number of pools whose
+    last turn and true response follow each other in the training split, where its file is there.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written dialogues. (default:
+            ``"datasets/dailydialog"``)
+        split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        overlap: ``"keep"`` or ``"drop"``: whether to leave out the pools of val and test that are known from
+            train. Their responses are no negatives then, either: they are more often in train than the
+            right responses that are left, which would tell these. (default: ``"keep"``)
+        negatives: The number of negatives of a pool; :obj:`None` for 1 in train and 9 in val and test.
+            (default: :obj:`None`)
+        seed: What the draws start from. (default: :obj:`0`)
+        raw_from: Local folder that has the raw files. (default: :obj:`None`)
+        tokens: Ids of words' pieces; :obj:`None` for those of the vocabulary. (default: :obj:`None`)
+        max_length: The largest number of nodes of an example. (default: :obj:`256`)
+        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
+            (default: :obj:`None`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use that many pairs, of pools spread over the split; acts before parsing. (default:
+            :obj:`None`)
+        keep_parses, cache_size, transform, log, force_reload: As in :class:`SelectionDataset`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
+            value.
+    """
+
+    corpus = "DailyDialog, selection"
+    published = "http://yanran.li/dailydialog"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/dailydialog",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        tokens: Tokens | None = None,
+        max_length: int = 256,
+        max_turns: int | None = None,
+        overlap: str = "keep",
+        negatives: int | None = None,
+        seed: int = 0,
+        vocab: Vocab | None = None,
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        keep_parses: bool = True,
+        cache_size: int = 20_000,
+        transform: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        if overlap not in ("keep", "drop"):
+            raise ValueError(f"'overlap' must be 'keep' or 'drop' (got {overlap!r})")
+        if overlap == "drop" and split == "train":
+            raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+        if overlap == "drop":
+            self.train_is_for = "overlap='drop' compares with it"
+        self.overlap = overlap
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            tokens=tokens,
+            max_length=max_length,
+            max_turns=max_turns,
+            negatives=negatives,
+            seed=seed,
+            vocab=vocab,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            keep_parses=keep_parses,
+            cache_size=cache_size,
+            transform=transform,
+            log=log,
+            force_reload=force_reload,
+        )
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        return daily_dialog_files(folder, split)
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"dialogues_{NAMES[split]}.txt"
+
+    def options(self, split: str) -> dict[str, Any]:
+        return super().options(split) | {"overlap": "keep" if split == "train" else self.overlap}
+
+    def describe(self) -> dict[str, Any]:
+        """As :meth:`SelectionDataset.describe`, and ``known_pools``."""
+        return super().describe() | {"known_pools": self._totals["known_pools"]}
+
+    def read(self, folder: Path, split: str) -> Iterator[Pool]:
+        (path, *_) = self.raw_files(folder, split)
+        dialogues = [dialogue.turns for dialogue in read_daily_dialog(path)]
+        known = self._train_pairs(folder) if split != "train" else set()
+        responses = [
+            (number, turn, is_known)
+            for number, turns in enumerate(dialogues)
+            for turn, pair in enumerate(pairwise(map(normal, turns)), 1)
+            if not (is_known := pair in known) or self.overlap == "keep"
+        ]
+        texts = [normal(dialogues[number][turn]) for number, turn, _ in responses]
+        negatives = self._negatives(split)
+        for own, (number, turn, is_known) in enumerate(responses):
+
+            def allowed(other: int, number: int = number) -> bool:
+                return responses[other][0] != number
+
+            drawn = negatives.of(texts, allowed, texts[own], f"{path}:{number + 1}")
+            candidates = [dialogues[of][place] for of, place, _ in (responses[i] for i in (own, *drawn))]
+            yield Pool(
+                tuple(map(utterance, dialogues[number][:turn])),
+                tuple(map(utterance, candidates)),
+                (1, *[0] * len(drawn)),
+                {"known_pools": int(is_known)},
+            )
+
+    def _needed(self) -> list[str]:
+        return sorted({*super()._needed(), *(["train"] if self.overlap == "drop" else [])})
+
+    def _raw_of(self, split: str) -> list[Path]:
+        raw = Path(self.raw_dir)
+        return [path for name in dict.fromkeys((split, "train")) for path in self.raw_files(raw, name)[:1]]
+
+    def _train_pairs(self, folder: Path) -> set[tuple[str, str]]:
+        """The turns that follow each other in the training split, if it is there."""
+        return {
+            (normal(first), normal(second))
+            for path in self.raw_files(folder, "train")[:1]
+            for dialogue in read_daily_dialog(path)
+            for first, second in pairwise(dialogue.turns)
+        }

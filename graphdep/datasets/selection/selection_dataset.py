@@ -1,0 +1,400 @@
+"""What the corpora of response selection share: pairs on disk, and examples made when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sys
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data, Database, OnDiskDataset
+
+from graphdep.alignment import EncodedUtterance, Tokens, VocabTokens, selection_data
+from graphdep.datasets.base.digest import digest, file_digest
+from graphdep.datasets.base.raw_files import RawFiles
+from graphdep.datasets.selection.selection_pool import Pool
+from graphdep.datasets.selection.spread import spread
+from graphdep.datasets.selection.store.cut_counts import count_cut
+from graphdep.datasets.selection.store.selection_builder import build_store, build_vocab
+from graphdep.datasets.selection.store.selection_file import FORMAT, Pair
+from graphdep.datasets.selection.store.selection_store import SelectionStore
+from graphdep.datasets.selection.store.tree_bytes import sentence_of
+from graphdep.datasets.selection.store.word_pieces import WordPieces
+from graphdep.io import atomic_path
+from graphdep.parsing import Parser, resolve_parser
+from graphdep.sentence import Sentence
+from graphdep.version import __version__
+from graphdep.vocab import UNK_ID, RelationVocab, Vocab
+
+logger = logging.getLogger("graphdep.datasets")
+
+
+class SelectionDataset(RawFiles, OnDiskDataset):
+    r"""Base of the corpora of response selection: one PyG ``Data`` a pair of a context and a candidate.
+
+    Pairs stay on disk, in one SQLite file (``SelectionStore``), and
+    become a ``Data`` when they are asked for, by :func:`graphdep.alignment.selection_data`. The file has
+    every utterance and every context once, however often they occur, as numbers of words and a tree in a few
+    bytes a word; it does not depend on :obj:`tokens`, :obj:`max_length` and :obj:`relations`. Neither
+    building nor loading needs memory for more than a few hundred pools and the lexicon.
+
+    The name of the file holds a digest of all that it depends on (raw files, parser, options, versions), so
+    that no other setting can load it. Building goes on where it was stopped, at whatever moment that was, and
+    several processes may build at once. Equal utterances are parsed once; parses are kept in
+    ``cache/parses.sqlite`` as well, for other settings.
+
+    Pairs of one pool follow one another, in the order of the raw file. Nothing is left out: blank utterances,
+    pools without a right candidate and the like are counted, see :meth:`describe`.
+
+    Args:
+        root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
+        split: ``"train"``, ``"val"`` or ``"test"``.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
+        raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
+            (default: :obj:`None`)
+        tokens: Ids of words' pieces; :obj:`None` for those of :attr:`vocab`. (default: :obj:`None`)
+        max_length: The largest number of nodes of an example; see :func:`~graphdep.alignment.selection_data`
+            for what is cut. (default: :obj:`256`)
+        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
+            (default: :obj:`None`)
+        vocab: The vocabulary; :obj:`None` builds it from the training split, each of its different utterances
+            counted once. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use that many pairs, of whole pools that are spread evenly over the split: at least as many
+            where all pools have one size, else about as many (``spread``). Acts
+            before parsing. A vocabulary that is built is then that of the limited training split, or for
+            another split that of the whole training split. (default: :obj:`None`)
+        keep_parses: Keep parses in ``cache/parses.sqlite``; off where the parser is faster than the disk.
+            (default: :obj:`True`)
+        cache_size: The number of utterances that are kept in memory, those that were used last.
+            (default: :obj:`20_000`)
+        transform, log, force_reload: As in PyG.
+
+    Shapes:
+        - the node table of :func:`~graphdep.alignment.selection_data`, and its ``cut_words``
+        - ``y``: :math:`(1)`, float, 1 for a right response, else 0
+        - ``group``: :math:`(1)`, long, number of the pool
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
+            value.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        tokens: Tokens | None = None,
+        max_length: int = 256,
+        max_turns: int | None = None,
+        vocab: Vocab | None = None,
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        keep_parses: bool = True,
+        cache_size: int = 20_000,
+        transform: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        if split not in self.splits:
+            raise ValueError(f"'split' must be one of {', '.join(self.splits)} (got {split!r})")
+        least = {"max_length": 4, "max_turns": 1, "min_freq": 1, "limit": 1, "cache_size": 0}
+        for name, value in zip(least, (max_length, max_turns, min_freq, limit, cache_size)):
+            if value is not None and value < least[name]:
+                raise ValueError(f"'{name}' must be at least {least[name]} (got {value})")
+        if tokens is not None and vocab is not None:
+            raise ValueError("'tokens' and 'vocab' are both given: the ids are those of one of them")
+        self.split, self.limit, self.max_turns, self.max_length = split, limit, max_turns, max_length
+        self.min_freq, self.lower = min_freq, lower
+        self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
+        self.relations = RelationVocab(relations.learned if relations is not None else ())
+        self.cache_size = cache_size
+        self._given, self._vocab, self._force_reload = tokens, vocab, force_reload
+        resolved = self._resolve(parser, Path(root).expanduser() / "cache" / "parses.sqlite", keep_parses)
+        self._parser: Parser | None = resolved
+        self.parser_fingerprint = resolved.fingerprint
+        super().__init__(os.fspath(root), transform, log=log)
+        self._encode_lexicon()
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> Iterable[Pool]:
+        """The pools of the raw files of a split, one by one, the same ones in every call."""
+
+    def options(self, split: str) -> dict[str, Any]:
+        """The options of a subclass that the pools of a split depend on."""
+        return {}
+
+    @property
+    def processed_file_names(self) -> list[str]:
+        return [self._store.path.name]
+
+    @property
+    def db(self) -> Database:
+        raise NotImplementedError("pairs can be read only: use get and multi_get")
+
+    @property
+    def vocab(self) -> Vocab:
+        """The vocabulary that was given or built; where :obj:`tokens` are given, it is built on demand."""
+        if self._vocab is None:
+            if self.split == "train":
+                train, limit = SelectionStore(self._store.path), self.limit
+            else:
+                train, limit = self._store_of("train", None), None
+            self._build(train, "train", limit)
+            self._vocab = build_vocab(train, self.min_freq, self.lower)
+        return self._vocab
+
+    def len(self) -> int:
+        return self._totals["pairs"]
+
+    def get(self, idx: int) -> Data:
+        """The pair of that number, of the whole split and before :obj:`transform`."""
+        return self._load([int(idx)])[0]
+
+    def multi_get(self, indices: Iterable[int] | Tensor | slice, batch_size: int | None = None) -> list[Data]:
+        """As :meth:`get`, several pairs at once, after :obj:`transform`."""
+        if isinstance(indices, slice):
+            indices = range(*indices.indices(self.len()))
+        data_list = self._load([int(number) for number in indices])
+        return data_list if self.transform is None else [self.transform(data) for data in data_list]
+
+    def __getitems__(self, indices: list[int]) -> list[Data]:
+        numbers = self.indices()  # PyG's own does not look at them
+        return self.multi_get([numbers[number] for number in indices])
+
+    def labels(self) -> np.ndarray:
+        """The label of each pair, without loading it: ``[num_pairs]``, 0 or 1."""
+        return self._store.column("label")[self._own()]
+
+    def groups(self) -> np.ndarray:
+        """The pool of each pair, without loading it: ``[num_pairs]``."""
+        return self._store.column("pool")[self._own()]
+
+    def sentences(self, number: int) -> tuple[list[Sentence | None], Sentence | None]:
+        """The trees of a pair's context and of its candidate, uncut; :obj:`None` for one without words."""
+        pair = self._pairs([self.indices()[number]])[0]
+        turns = [*pair.context.tolist(), pair.response]
+        trees = self._store.trees(turns)
+        words = self._store.words_of({word for tree in trees.values() for word in tree[0].tolist()})
+        *context, response = [sentence_of(trees[turn], words, self._labels) for turn in turns]
+        return context, response
+
+    def context(self, number: int) -> list[list[str]]:
+        """The words of each utterance of a pair's context, uncut."""
+        return [list(tree.form) if tree else [] for tree in self.sentences(number)[0]]
+
+    def response(self, number: int) -> list[str]:
+        """The words of a pair's candidate, uncut."""
+        tree = self.sentences(number)[1]
+        return list(tree.form) if tree else []
+
+    @property
+    def follow_batch(self) -> list[str]:
+        """Keys whose bounds a batch must know, for PyG's ``DataLoader``: none."""
+        return []
+
+    def update_digest(self, sha: hashlib._Hash) -> None:
+        """Puts all that the examples are into a digest: what is stored, and what makes graphs of it."""
+        parts = [self._store.content(), self.tokens.fingerprint, self.max_length, self.relations.learned]
+        own = self.indices()
+        numbers = [own.start, own.stop, own.step] if isinstance(own, range) else list(map(int, own))
+        sha.update(json.dumps([*parts, numbers]).encode())
+
+    def describe(self) -> dict[str, Any]:
+        """What is in the file, as plain values; of the whole split, also where this is a slice of it.
+
+        ``utterances`` and ``words`` are those that are stored, each different utterance once, and
+        ``bytes_per_word`` what they take without the lexicon of ``forms``; ``file_bytes`` is the whole file.
+        ``unknown_words`` is the share of stored words with an unknown piece. ``empty_utterances`` counts
+        blank turns and candidates, ``duplicate_candidates`` those that their pool has had before.
+        """
+        totals = self._totals
+        words = max(1, totals["words"])
+        odd = ("empty_utterances", "duplicate_candidates", "pools_without_positive", "pools_all_positive")
+        sizes = ("pairs", "pools", "utterances", "words", "forms")
+        unknown = self._pieces.holds(getattr(self.tokens, "unk_id", UNK_ID))
+        return {
+            "corpus": self.corpus,
+            "split": self.split,
+            **{name: totals[name] for name in sizes},
+            "bytes_per_word": totals["tree_bytes"] / words,
+            "file_bytes": self._store.path.stat().st_size,
+            "unknown_words": float(self._store.counts("words")[unknown].sum() / words),
+            "parser": self.parser_fingerprint,
+            "parser_failures": self.parser_failures,
+            "unknown_relations": self.relations.fallbacks.total(),
+            **{name: totals[name] for name in odd},
+        }
+
+    def count_cut(self) -> dict[str, int]:
+        """What :obj:`max_length` cuts, exactly, over all pairs of the split: a pass over the file.
+
+        ``cut_pairs`` have a word less, in their context or response; ``cut_context_words`` and
+        ``cut_response_words`` are what is cut in all pairs together, ``cut_responses`` the cut responses.
+        """
+        counts = self._pieces.counts
+        sizes = np.fromiter((counts[tree[0]].sum() for tree in self._store.each_tree()), np.int64)
+        return count_cut(self._store, sizes, self.max_length, self._load)
+
+    def process(self) -> None:
+        """Builds the file, or what it lacks; where there is one to be made again, beside it."""
+        if self.force_reload and self._store.path.exists():
+            with atomic_path(self._store.path) as path:
+                self._build(SelectionStore(path), self.split, self.limit)
+                # What a killed builder has left would be rolled back into the new file.
+                _journal_of(self._store.path).unlink(missing_ok=True)
+        else:
+            self._build(self._store, self.split, self.limit)
+
+    def _download(self) -> None:
+        self.force_reload = self._force_reload  # OnDiskDataset has no such argument
+        super()._download()
+
+    def _process(self) -> None:
+        # PyG's own only looks whether a file exists, and unpickles two more.
+        self._store = self._store_of(self.split, self.limit)
+        self.process()
+        self._store.hold()
+        self._totals = self._store.totals()
+        self.parser_failures = self._totals["parser_failures"]
+        if self.parser_failures:
+            logger.warning(
+                "%s (%s): %d texts have a chain tree instead of a parse; force_reload=True tries them again",
+                *(self.corpus, self.split, self.parser_failures),
+            )
+
+    def _needed(self) -> list[str]:
+        builds_vocab = self._given is None and self._vocab is None
+        return sorted({self.split, *(["train"] if builds_vocab else [])})
+
+    def _raw_of(self, split: str) -> list[Path]:
+        """The raw files that the pools of a split depend on."""
+        return self.raw_files(Path(self.raw_dir), split)
+
+    def _store_of(self, split: str, limit: int | None) -> SelectionStore:
+        raw = Path(self.raw_dir)
+        depends_on = {
+            "format": [FORMAT, __version__, type(self)],
+            "raw": [(str(path.relative_to(raw)), file_digest(path)) for path in self._raw_of(split)],
+            "split": [split, limit, self.max_turns],
+            "options": self.options(split),
+            "parser": self.parser_fingerprint,
+        }
+        return SelectionStore(Path(self.processed_dir, f"{split}-{digest(depends_on)}.sqlite"))
+
+    def _build(self, store: SelectionStore, split: str, limit: int | None) -> None:
+        """Builds the file of a split, unless it is whole."""
+        try:
+            if store.is_done():
+                return
+        except ValueError as error:
+            text = "%s is damaged or no file of pairs (%s): it is made again"
+            logger.warning(text, store.path, error.__cause__)
+            store.path.unlink()
+            _journal_of(store.path).unlink(missing_ok=True)
+        if self._parser is None:
+            text = "is not there, and a dataset that was unpickled has no parser to make it"
+            raise RuntimeError(f"{store.path} {text}: ask the first one for its 'vocab' before")
+        if not self._raw_of(split):
+            raise FileNotFoundError(self._missing(split))
+        self._check_some(sum(1 for _ in islice(self._pools(split, None), 1)), Path(self.raw_dir), split)
+        name = f"{self.corpus} ({split})"
+        shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
+        if shown:
+            print(f"Processing {name} ...", file=sys.stderr)
+        build_store(store, lambda: self._pools(split, limit), self._parser, log=name if shown else None)
+
+    def _pools(self, split: str, limit: int | None) -> Iterator[Pool]:
+        """The pools to build, with the last turns of their contexts."""
+
+        def read() -> Iterable[Pool]:
+            return self.read(Path(self.raw_dir), split)
+
+        for pool in read() if limit is None else spread(read, limit):
+            last = pool.context[-self.max_turns :] if self.max_turns else pool.context
+            yield Pool(last, pool.candidates, pool.labels, pool.counts)
+
+    def _resolve(self, parser: str | Parser, cache: Path, keep_parses: bool) -> Parser:
+        return resolve_parser(parser, cache=cache if keep_parses else None)
+
+    def _encode_lexicon(self) -> None:
+        """Encodes every different word, once, so that loading does not look at words."""
+        self.tokens = VocabTokens(self.vocab) if self._given is None else self._given
+        self._labels = self._store.relations()
+        self._pieces = WordPieces(self._store.words(), self.tokens)
+        counts = self._store.counts("relations").tolist()
+        self.relations.fallbacks.update(
+            {label: count for label, count in zip(self._labels, counts) if label not in self.relations}
+        )
+        known = RelationVocab(self.relations.learned)  # whose count of fallbacks is nobody's
+        self._deprel = np.array([known[label] for label in self._labels], dtype=np.int64)
+        self._cache: dict[int, EncodedUtterance] = {}
+
+    def _own(self) -> np.ndarray:
+        return np.array(self.indices(), dtype=np.int64)
+
+    def _load(self, numbers: Sequence[int]) -> list[Data]:
+        pairs = self._pairs(numbers)
+        encoded = self._encoded({turn for pair in pairs for turn in (*pair.context.tolist(), pair.response)})
+        return [self._data(pair, encoded) for pair in pairs]
+
+    def _pairs(self, numbers: Sequence[int]) -> list[Pair]:
+        for number in numbers:
+            if not 0 <= number < self.len():
+                raise IndexError(f"there is no pair {number}: they are 0 to {self.len() - 1}")
+        found = self._store.pairs(numbers)
+        return [found[number] for number in numbers]
+
+    def _encoded(self, turns: set[int]) -> dict[int, EncodedUtterance]:
+        """Utterances by their numbers; those that are not in memory are read with one query."""
+        # A dict keeps the order in which keys were put in: what is used now becomes the last.
+        found = {turn: self._cache.pop(turn) for turn in turns if turn in self._cache}
+        for turn, tree in self._store.trees(turns - found.keys()).items():
+            found[turn] = self._encode(*tree)
+        self._cache |= found
+        for turn in list(islice(self._cache, max(0, len(self._cache) - self.cache_size))):
+            del self._cache[turn]
+        return found
+
+    def _encode(self, words: np.ndarray, head: np.ndarray, relations: np.ndarray) -> EncodedUtterance:
+        input_ids, counts = self._pieces.of(words)
+        governor = np.where(head == 0, np.arange(len(head)), head.astype(np.int64) - 1)
+        return EncodedUtterance(input_ids, counts, governor, self._deprel[relations])
+
+    def _data(self, pair: Pair, encoded: dict[int, EncodedUtterance]) -> Data:
+        context = [encoded[turn] for turn in pair.context.tolist()]
+        data = selection_data(
+            context, encoded[pair.response], self.tokens, max_length=self.max_length, y=float(pair.label)
+        )
+        data.group = torch.tensor([pair.pool])
+        return data
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Neither models nor what is in memory travel to the workers of a DataLoader.
+        return {**self.__dict__, "_parser": None, "_cache": {}}
+
+    def __copy__(self) -> SelectionDataset:
+        copy = type(self).__new__(type(self))  # else copies and slices were without that, too
+        copy.__dict__.update(self.__dict__)
+        return copy
+
+
+def _journal_of(path: Path) -> Path:
+    return Path(f"{path}-journal")

@@ -1,0 +1,1 @@
+"""Examples of response selection on disk."""

@@ -1,0 +1,257 @@
+"""UbuntuIRC: messages of the help channel of Ubuntu, with the replies that people found in them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphdep.alignment import Tokens
+from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.selection.drawn_selection import DrawnSelection, Negatives, normal
+from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
+
+FOLDERS = {"train": "train", "val": "dev", "test": "test"}
+LOG, LINKS = ".ascii.txt", ".annotation.txt"
+_MESSAGE = re.compile(r"\[\d\d:\d\d\] <([^>]*)> ?(.*)")
+_NOTICE = re.compile(r"\[\d\d:\d\d\] [-(]([^ :/]*)[:/]#[^ ]*[-)] (.*)")  # -name:#channel-, (name/#channel)
+_ACTION = re.compile(r"\[\d\d:\d\d\]  ?\* (.*)")
+_SYSTEM = "==="
+_ADDRESS = re.compile(r"(\S+?) ?[:,](?:\s+|$)")
+_LINK = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) -")
+
+
+class UbuntuIRC(DrawnSelection):
+    r"""Response selection made of `"A Large-Scale Corpus for Conversation Disentanglement"
+    <https://aclanthology.org/P19-1374/>`_: real logs of #ubuntu, in which people marked which message a
+    message answers.
+
+    Every message that answers an earlier one is the response of a pool. Its context is the chain of replies
+    that it ends: the message that it answers, the one that this answers, and so on, oldest first. Of several
+    answered messages the nearest counts. The negatives are other responses of the same log, so that neither
+    being a response nor the time and its topics tell anything: none that is in the chain or answers a message
+    of it, and none with the text of another candidate.
+
+    - A text is what a person wrote, without time and name. Where it begins with the name of somebody who
+      wrote in that log and a colon or comma (``bob: try it``), that is left out, as in Ubuntu's corpora; a
+      text of nothing else stays as it is. An action (``* bob waves``) has its name.
+    - Lines of the system (``=== bob joined``) are no messages. In the older logs actions look like them and
+      are none, either.
+    - Messages before the annotated part of a log are in contexts only: nobody marked what they answer.
+    - Two messages of one person in a row are as any others: the second often answers the first.
+
+    Args:
+        root: Folder of the corpus. (default: ``"datasets/ubuntu-irc"``)
+        split: ``"train"``, ``"val"`` (the corpus' dev) or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        raw_from: Local folder with the folders ``train``, ``dev`` and ``test`` of the corpus, of which
+            ``*.ascii.txt`` and ``*.annotation.txt`` are read. (default: :obj:`None`)
+        max_turns: The number of messages of a context, the last ones; :obj:`None` for all.
+            (default: :obj:`None`)
+        negatives: The number of negatives of a pool; :obj:`None` for 1 in train and 9 in val and test.
+            (default: :obj:`None`)
+        negatives_from: ``"log"``, or ``"split"`` for the responses of all logs of the split: easier, for the
+            log that a response is from tells much. (default: ``"log"``)
+        seed: What the draws start from. (default: :obj:`0`)
+        tokens: Ids of words' pieces; :obj:`None` for those of the vocabulary. (default: :obj:`None`)
+        max_length: The largest number of nodes of an example. (default: :obj:`256`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use that many pairs, of pools spread over the split; acts before parsing. (default:
+            :obj:`None`)
+        keep_parses, cache_size, transform, log, force_reload: As in :class:`SelectionDataset`.
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, a line of a raw file is damaged, or a log has not enough responses
+            to draw from: the message has file, line and value.
+    """
+
+    corpus = "UbuntuIRC"
+    published = "https://github.com/jkkummerfeld/irc-disentanglement"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/ubuntu-irc",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        tokens: Tokens | None = None,
+        max_length: int = 256,
+        max_turns: int | None = None,
+        negatives: int | None = None,
+        negatives_from: str = "log",
+        seed: int = 0,
+        vocab: Vocab | None = None,
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        keep_parses: bool = True,
+        cache_size: int = 20_000,
+        transform: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        if negatives_from not in ("log", "split"):
+            raise ValueError(f"'negatives_from' must be 'log' or 'split' (got {negatives_from!r})")
+        self.negatives_from = negatives_from
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            tokens=tokens,
+            max_length=max_length,
+            max_turns=max_turns,
+            negatives=negatives,
+            seed=seed,
+            vocab=vocab,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            keep_parses=keep_parses,
+            cache_size=cache_size,
+            transform=transform,
+            log=log,
+            force_reload=force_reload,
+        )
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        logs = sorted((folder / FOLDERS[split]).glob(f"*{LOG}"))
+        return [path for log in logs for path in (log, _links_of(log)) if path.is_file()]
+
+    def raw_file_pattern(self, split: str) -> str:
+        return f"{FOLDERS[split]}/*{LOG} and *{LINKS}"
+
+    def raw_target(self, path: Path, split: str) -> Path:
+        return Path(self.raw_dir, FOLDERS[split], path.name)
+
+    def options(self, split: str) -> dict[str, Any]:
+        return super().options(split) | {"negatives_from": self.negatives_from}
+
+    def read(self, folder: Path, split: str) -> Iterator[Pool]:
+        logs = [read_log(path) for path in self.raw_files(folder, split) if path.name.endswith(LOG)]
+        negatives, everything = self._negatives(split), _Replies(logs)
+        for log in logs:
+            replies = _Replies([log]) if self.negatives_from == "log" else everything
+            for message in sorted(log.answered):
+                yield self._pool(log, message, replies, negatives)
+
+    def _pool(self, log: Log, message: int, replies: _Replies, negatives: Negatives) -> Pool:
+        chain = log.chain(message)
+
+        def allowed(number: int) -> bool:
+            of, other = replies.messages[number]
+            return of is not log or (other not in chain and log.answered[other].isdisjoint(chain))
+
+        place = f"{log.path}:{message + 1}"
+        try:
+            drawn = negatives.of(replies.texts, allowed, normal(log.texts[message]), place)
+        except ValueError as error:
+            if self.negatives_from == "split":
+                raise
+            raise ValueError(f"{error}; negatives_from='split' draws from the other logs, too") from error
+        candidates = [(log, message), *(replies.messages[number] for number in drawn)]
+        return Pool(
+            tuple(utterance(log.texts[number]) for number in chain),
+            tuple(utterance(of.texts[number]) for of, number in candidates),
+            (1, *[0] * len(drawn)),
+        )
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log.
+
+    Args:
+        path: Its file.
+        texts: The text of each message, by its line from 0.
+        answered: The earlier messages that a message answers, where there are any.
+    """
+
+    path: Path
+    texts: dict[int, str]
+    answered: dict[int, set[int]]
+
+    def chain(self, message: int) -> list[int]:
+        """The nearest message that a message answers, and before it those that lead to it, oldest first."""
+        found = []
+        while message in self.answered:
+            message = max(self.answered[message])
+            found.append(message)
+        return found[::-1]
+
+
+class _Replies:
+    """The messages of logs that answer another one, with their texts, in which case makes no difference."""
+
+    def __init__(self, logs: Sequence[Log]) -> None:
+        self.messages = [(log, number) for log in logs for number in sorted(log.answered)]
+        self.texts = [normal(log.texts[number]) for log, number in self.messages]
+
+
+def read_log(path: Path) -> Log:
+    """A log and its annotation.
+
+    Raises:
+        FileNotFoundError: If there is no annotation.
+        ValueError: If a line is damaged, with file, line and value.
+    """
+    if not _links_of(path).is_file():
+        raise FileNotFoundError(
+            f"{_links_of(path)} is missing: it says which message of {path} answers which"
+        )
+    lines = [_parts(path, line, text) for line, text in read_lines(path, control=" ")]
+    names = {name.casefold() for name, _ in filter(None, lines) if name}
+    texts = {
+        number: _without_address(parts[1], names) for number, parts in enumerate(lines) if parts is not None
+    }
+    return Log(path, texts, _read_links(_links_of(path), texts, len(lines)))
+
+
+def _parts(path: Path, line: int, text: str) -> tuple[str, str] | None:
+    """Name and text of a message; an action has no name, and a line of the system is none."""
+    message, action = _MESSAGE.fullmatch(text) or _NOTICE.fullmatch(text), _ACTION.fullmatch(text)
+    if message:
+        return message[1], message[2].strip()
+    if action:
+        return "", action[1].strip()
+    if text.startswith(_SYSTEM):
+        return None
+    raise row_error(path, line, "a line must be '[hh:mm] <name> text', an action or '=== ...'", text)
+
+
+def _without_address(text: str, names: set[str]) -> str:
+    address = _ADDRESS.match(text)
+    if address and address[1].casefold() in names:
+        return text[address.end() :].strip() or text
+    return text
+
+
+def _read_links(path: Path, texts: dict[int, str], lines: int) -> dict[int, set[int]]:
+    """The earlier messages that a message answers; lines of the system are no messages."""
+    answered: dict[int, set[int]] = {}
+    for line, text in read_lines(path):
+        link = _LINK.fullmatch(text.strip())
+        if not link:
+            raise row_error(path, line, "a line must be 'number number -'", text)
+        first, second = sorted((int(link[1]), int(link[2])))
+        if second >= lines:
+            raise row_error(path, line, f"the log has no line {second}, only 0 to {lines - 1}", text)
+        if first < second and first in texts and second in texts:
+            answered.setdefault(second, set()).add(first)
+    return answered
+
+
+def _links_of(log: Path) -> Path:
+    return log.with_name(log.name.removesuffix(LOG) + LINKS)

@@ -1,0 +1,1 @@
+"""Corpora of sentences and of pairs of sentences."""

@@ -1,0 +1,238 @@
+"""Texts of one's own, with a label or a number each."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from graphdep.alignment import Tokens
+from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.text_dataset import TextDataset
+from graphdep.datasets.base.text_rows import Label, TextRow, check_suffix, read_text_rows
+from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
+
+GOALS = ("classification", "regression")
+
+
+class CSVTexts(TextDataset):
+    r"""The user's own texts or pairs of texts, a tree a text, from files with named columns: ``.csv``,
+    ``.tsv`` or ``.jsonl``, as :func:`~graphdep.datasets.base.text_rows.read_text_rows` reads them.
+
+    The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
+    What the classes are is learned from the training file, whole as it is, and from it alone; they are sorted
+    by name. A text in which the parser sees several sentences is one tree all the same.
+
+    Args:
+        root: Folder of what is made of the files. (default: ``"datasets/csv"``)
+        split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        train: File with the training texts.
+        val: File with the texts for validation; :obj:`None` draws them from the training file.
+            (default: :obj:`None`)
+        test: File with the texts for testing; :obj:`None` for no such split. (default: :obj:`None`)
+        text_columns: Name of the column with the texts, or names of the two columns with pairs of texts.
+        label_column: Name of the column with the labels.
+        goal: ``"classification"``, or ``"regression"`` for labels that are numbers.
+            (default: ``"classification"``)
+        labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
+        val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        raw_from: Nothing: the files are read where they are. (default: :obj:`None`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use the first rows of the split only; acts before parsing. (default: :obj:`None`)
+        root_node: Put a ROOT node before the words of each text. (default: :obj:`True`)
+        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+
+    Shapes:
+        - ``y``: :math:`(1)` long, the number of the class in :attr:`labels`; of a regression :math:`(1)`
+          float, the number
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If an option is wrong, or a row is: a missing column, an empty text, a label that the
+            training file does not have, and others; the message has file, line and value.
+    """
+
+    labels: tuple[Label, ...]
+    """The classes by their numbers; none for a regression."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/csv",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        train: str | os.PathLike[str],
+        val: str | os.PathLike[str] | None = None,
+        test: str | os.PathLike[str] | None = None,
+        text_columns: str | Sequence[str],
+        label_column: str,
+        goal: str = "classification",
+        labels: Sequence[Label] | None = None,
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
+        self.label_column, self.goal = label_column, goal
+        self.val_fraction, self.seed = val_fraction, seed
+        given = {"train": train, "val": val, "test": test}
+        self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+        self._check_options(labels)
+        if raw_from is not None:
+            raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
+        self._learns_labels = labels is None and goal == "classification"
+        self.labels = tuple(labels or ())
+        self.splits = ("train", "val", "test") if test is not None else ("train", "val")
+        self.train_is_for = "words and classes are learned from it unless they are given"
+        self.corpus = self.files["train"].name
+        super().__init__(
+            root,
+            split,
+            parser,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
+
+    @property
+    def num_classes(self) -> int:
+        """The number of classes, whatever the split holds; 1 for a regression."""
+        return len(self.labels) or 1
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        path = self.files.get(split, self.files["train"])
+        return [path] if path.is_file() else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        return str(self.files.get(split, self.files["train"]))
+
+    @property
+    def raw_file_names(self) -> list[str]:
+        return [str(path.absolute()) for split in self._needed() for path in self.raw_files(Path(), split)]
+
+    def read(self, folder: Path, split: str) -> list[TextRow]:
+        columns = [*self.text_columns, self.label_column]
+        path = self.files.get(split, self.files["train"])
+        rows = read_text_rows(path, columns)
+        if "val" in self.files or split == "test":
+            return rows
+        if len(rows) < 2:
+            raise row_error(path, rows[0].line, "the only row: 'val' cannot be drawn from it, give a file")
+        size = min(max(1, round(len(rows) * self.val_fraction)), len(rows) - 1)
+        drawn = set(Draw(random.Random(self.seed)).shuffled(range(len(rows)))[:size])
+        return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        if self._learns_labels and not self.labels:
+            self.labels = _learn(read_text_rows(self.files["train"], [self.label_column]), self.label_column)
+        rows = self.read(Path(self.raw_dir), split)
+        number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
+        targets = [self._target(row, number) for row in rows][:limit]
+        texts = [row.text(column) for row in rows for column in self.text_columns]
+        trees = iter(self.trees_of_texts(texts[: len(targets) * len(self.text_columns)]))
+        segment = list(range(len(self.text_columns)))
+        return [Example([next(trees) for _ in segment], {"y": y}, segment=segment) for y in targets]
+
+    def options(self) -> dict[str, Any]:
+        drawn = None if "val" in self.files else [self.val_fraction, self.seed]
+        labels = None if self._learns_labels else self.labels
+        columns = [self.text_columns, self.label_column]
+        return {**super().options(), "columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return {"labels": list(self.labels)}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        self.labels = tuple(notes["labels"])
+
+    def _needed(self) -> list[str]:
+        return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
+
+    def _missing(self, split: str) -> str:
+        why = "" if split == self.split else f" ({self.train_is_for})"
+        return f"no file {self.raw_file_pattern(split)}, which is {split!r}{why}"
+
+    def _target(self, row: TextRow, number: dict[Label, torch.Tensor]) -> torch.Tensor:
+        if self.goal == "regression":
+            return torch.tensor([row.number(self.label_column)])
+        label = row.label(self.label_column)
+        if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
+            return number[label]
+        message = f"{self.label_column!r} is none of the classes of the training file, {_some(self.labels)}"
+        raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
+
+    def _check_options(self, labels: Sequence[Label] | None) -> None:
+        if len(set(self.text_columns)) != len(self.text_columns) or len(self.text_columns) not in (1, 2):
+            raise ValueError(f"'text_columns' must name one or two columns (got {list(self.text_columns)})")
+        if self.label_column in self.text_columns:
+            raise ValueError(f"'label_column' must be no column of texts (got {self.label_column!r})")
+        if self.goal not in GOALS:
+            raise ValueError(f"'goal' must be one of {', '.join(GOALS)} (got {self.goal!r})")
+        if not 0 < self.val_fraction < 1:
+            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.val_fraction})")
+        if self.goal == "regression" and labels:
+            raise ValueError(f"'labels' are for goal='classification' (got {list(labels)})")
+        for name, path in self.files.items():
+            check_suffix(name, path)
+
+
+def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
+    """The classes of a file, sorted.
+
+    Raises:
+        ValueError: If there is one class alone, or some are texts and others numbers.
+    """
+    labels = [row.label(column) for row in rows]
+    for row, label in zip(rows, labels):
+        if type(label) is not type(labels[0]):
+            kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
+            raise row_error(row.path, row.line, f"{column!r} is {kinds}", repr(label))
+    classes = sorted(set(labels))
+    if len(classes) < 2:
+        raise row_error(rows[0].path, rows[0].line, f"all rows have the same {column!r}", repr(classes[0]))
+    return tuple(classes)
+
+
+def _some(labels: Sequence[Label]) -> str:
+    return ", ".join(map(repr, labels[:10])) + (f" and {len(labels) - 10} more" if len(labels) > 10 else "")

@@ -1,0 +1,218 @@
+"""SICK: sentence pairs with relatedness and entailment."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from graphdep.alignment import Tokens
+from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.text_dataset import TextDataset
+from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
+
+HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
+LABELS = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
+FILES = {"train": "SICK_train.txt", "val": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
+CLASSES = 5
+_SCORE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?")
+_PAIR = re.compile(r"[0-9]{1,18}")
+
+
+class SICK(TextDataset):
+    r"""The sentence pairs of `"A SICK cure for the evaluation of compositional distributional semantic
+    models" <https://aclanthology.org/L14-1314/>`_, two trees a pair.
+
+    Keys beside those of :func:`graphdep.to_data`: ``pair``, the pair's ID, and by task
+
+    - ``"relatedness"`` (SICK-R): ``y``, the score :math:`r \in [1, 5]` as the sparse distribution of
+      `"Improved Semantic Representations From Tree-Structured Long Short-Term Memory Networks"
+      <https://arxiv.org/abs/1503.00075>`_, see :func:`relatedness_target`, and ``score``, :math:`r` itself;
+    - ``"entailment"`` (SICK-E): ``y``, the number of the label in :attr:`labels`.
+
+    A sentence in which the parser sees several is one tree all the same (:func:`join_sentences`). Parses are
+    kept in ``cache/parses.sqlite`` under :obj:`root`; see :class:`ParsedDataset` for what makes a processed
+    file.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written pairs. (default: ``"datasets/sick"``)
+        split: ``"train"``, ``"val"`` (the trial file) or ``"test"``. (default: ``"train"``)
+        task: ``"relatedness"`` or ``"entailment"``. (default: ``"relatedness"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        raw_from: Local folder that has the raw files. (default: :obj:`None`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use the first pairs of the split only; acts before parsing. (default: :obj:`None`)
+        root_node: Put a ROOT node before the words of each sentence. (default: :obj:`True`)
+        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+
+    Shapes:
+        - ``y``: :math:`(1, 5)` float (relatedness) or :math:`(1)` long (entailment)
+        - ``score``: :math:`(1)` float; ``pair``: :math:`(1)` long
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
+            value.
+    """
+
+    corpus = "SICK"
+    published = "https://alt.qcri.org/semeval2014/task1 (SemEval-2014 Task 1, data and tools)"
+    tasks = ("relatedness", "entailment")
+    labels = LABELS
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/sick",
+        split: str = "train",
+        task: str = "relatedness",
+        parser: str | Parser = "bundled",
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        if task not in self.tasks:
+            raise ValueError(f"'task' must be one of {', '.join(self.tasks)} (got {task!r})")
+        self.task = task
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
+
+    @property
+    def num_classes(self) -> int:
+        """5 grades of relatedness or 3 labels, whatever the split holds."""
+        return CLASSES if self.task == "relatedness" else len(self.labels)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        path = folder / FILES[split]
+        return [path] if path.is_file() else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        return FILES[split]
+
+    def options(self) -> dict[str, Any]:
+        return {"task": self.task, **super().options()}
+
+    def read(self, folder: Path, split: str) -> list[Pair]:
+        return read_sick(folder / FILES[split])
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        pairs = self.read(Path(self.raw_dir), split)[:limit]
+        trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])
+        both = zip(trees[::2], trees[1::2])
+        return [Example([*two], self._targets(pair), segment=[0, 1]) for two, pair in zip(both, pairs)]
+
+    def _targets(self, pair: Pair) -> dict[str, Tensor]:
+        number = torch.tensor([pair.pair])
+        if self.task == "entailment":
+            return {"y": torch.tensor([self.labels.index(pair.label)]), "pair": number}
+        target = relatedness_target(pair.score)[None]
+        return {"y": target, "score": torch.tensor([pair.score], dtype=torch.float), "pair": number}
+
+
+class Pair(NamedTuple):
+    """One row of a raw file."""
+
+    pair: int
+    sentences: tuple[str, str]
+    score: float
+    label: str
+
+
+def relatedness_target(score: float) -> Tensor:
+    r"""The sparse distribution over the grades 1 to 5 whose mean is the score
+    (`Tree-LSTM <https://arxiv.org/abs/1503.00075>`_, section 4.2).
+
+    .. math::
+        p_i = \begin{cases}
+            r - \lfloor r \rfloor & i = \lfloor r \rfloor + 1 \\
+            \lfloor r \rfloor - r + 1 & i = \lfloor r \rfloor \\
+            0 & \text{otherwise}
+        \end{cases}
+
+    Raises:
+        ValueError: If the score is not within 1 and 5.
+    """
+    if not 1 <= score <= CLASSES:
+        raise ValueError(f"'score' must be within 1 and {CLASSES} (got {score!r})")
+    target = torch.zeros(CLASSES)
+    grade = math.floor(score)
+    target[grade - 1] = grade - score + 1
+    if grade < CLASSES:
+        target[grade] = score - grade
+    return target
+
+
+def read_sick(path: Path) -> list[Pair]:
+    """The pairs of a raw file.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line and value.
+    """
+    pairs: list[Pair] = []
+    line_of: dict[int, int] = {}
+    for line, row in read_table(path, HEADER):
+        pair = _pair(path, line, row)
+        if pair.pair in line_of:
+            raise row_error(path, line, f"duplicate pair_ID, first on line {line_of[pair.pair]}", row[0])
+        line_of[pair.pair] = line
+        pairs.append(pair)
+    return pairs
+
+
+def _pair(path: Path, line: int, row: list[str]) -> Pair:
+    number, first, second, score, label = row
+    if not _PAIR.fullmatch(number):
+        raise row_error(path, line, "pair_ID must be a number", number)
+    for name, text in zip(HEADER[1:3], (first, second)):
+        if not text.strip():
+            raise row_error(path, line, f"{name} is empty", text)
+    if not _SCORE.fullmatch(score) or not 1 <= float(score) <= CLASSES:
+        raise row_error(path, line, f"relatedness_score must be a number within 1 and {CLASSES}", score)
+    if label not in LABELS:
+        raise row_error(path, line, f"entailment_judgment must be one of {', '.join(LABELS)}", label)
+    return Pair(int(number), (first, second), float(score), label)

@@ -1,0 +1,198 @@
+"""SST-2: sentences of film reviews, negative or positive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from graphdep.alignment import Tokens
+from graphdep.datasets.base.layouts import choose_layout
+from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.text_dataset import TextDataset
+from graphdep.parsing import Parser
+from graphdep.vocab import RelationVocab, Vocab
+
+HEADER = ("sentence", "label")
+LABELS = ("negative", "positive")
+LAYOUTS = ("sentence", "glue")
+FILES = {"train": "train.tsv", "val": "dev.tsv", "test": "test.tsv"}
+GLUE_TEST = "test-labeled.tsv"
+# The first lines of GLUE's files; the third layout, without labels, is that of its test.tsv.
+_GLUE_STARTS = (b"sentence\tlabel", b"index\tsentence")
+
+
+class SST(TextDataset):
+    r"""The sentences with two labels of `"Recursive Deep Models for Semantic Compositionality Over a
+    Sentiment Treebank" <https://aclanthology.org/D13-1170/>`_ (SST-2), one tree a sentence.
+
+    There are two layouts. ``"sentence"`` has whole sentences, ``text<TAB>label`` without a header;
+    ``"glue"`` has the files of `"GLUE" <https://arxiv.org/abs/1804.07461>`_, with a header, whose training
+    file holds phrases as well. They are kept apart in ``raw/sst-sentence/`` and ``raw/sst-glue/``, since
+    their files have the same names. GLUE's ``test.tsv`` has no labels: the test split then is
+    ``test-labeled.tsv``, the same sentences with labels, where there is such a file.
+
+    The corpus is tokenised. Its words, which white space separates, are kept, and the parser gives them one
+    tree, also where they are several sentences. See :class:`ParsedDataset` for what makes a processed file.
+
+    Args:
+        root: Folder of the corpus; ``datasets/mini`` has self-written sentences.
+            (default: ``"datasets/sst"``)
+        split: ``"train"``, ``"val"`` (the dev file) or ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
+        layout: ``"sentence"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from`, else for the only one
+            below :obj:`root`. (default: :obj:`None`)
+        raw_from: Local folder that has the raw files. (default: :obj:`None`)
+        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
+        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
+        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
+            those learned from the training split as well. (default: :obj:`None`)
+        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
+        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
+        limit: Use the first sentences of the split only; acts before parsing. (default: :obj:`None`)
+        root_node: Put a ROOT node before the words of each sentence. (default: :obj:`True`)
+        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+
+    Shapes:
+        - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
+            is damaged: the message has file, line and value.
+    """
+
+    corpus = "SST-2"
+    published = "https://nlp.stanford.edu/sentiment, and by GLUE at https://dl.fbaipublicfiles.com/glue/data/SST-2.zip"
+    labels = LABELS
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/sst",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        layout: str | None = None,
+        raw_from: str | os.PathLike[str] | None = None,
+        vocab: Vocab | None = None,
+        tokens: Tokens | None = None,
+        max_length: int | None = None,
+        arcs: str = "basic",
+        relations: RelationVocab | None = None,
+        min_freq: int = 1,
+        lower: bool = True,
+        limit: int | None = None,
+        root_node: bool = True,
+        transform: Callable | None = None,
+        pre_transform: Callable | None = None,
+        pre_filter: Callable | None = None,
+        log: bool = True,
+        force_reload: bool = False,
+    ) -> None:
+        self.layout = choose_layout(
+            layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
+        )
+        super().__init__(
+            root,
+            split,
+            parser,
+            raw_from=raw_from,
+            vocab=vocab,
+            tokens=tokens,
+            max_length=max_length,
+            arcs=arcs,
+            relations=relations,
+            min_freq=min_freq,
+            lower=lower,
+            limit=limit,
+            root_node=root_node,
+            transform=transform,
+            pre_transform=pre_transform,
+            pre_filter=pre_filter,
+            log=log,
+            force_reload=force_reload,
+        )
+
+    @property
+    def raw_dir(self) -> str:
+        """A folder of its own for each layout."""
+        return str(_raw(Path(self.root, "raw"), self.layout))
+
+    @property
+    def num_classes(self) -> int:
+        """The number of labels, whatever the split holds."""
+        return len(self.labels)
+
+    def raw_files(self, folder: Path, split: str) -> list[Path]:
+        path = folder / self._name(split)
+        return [path] if path.is_file() else []
+
+    def raw_file_pattern(self, split: str) -> str:
+        name = self._name(split)
+        return f"{name} (the labels of GLUE's own test.tsv are not public)" if name == GLUE_TEST else name
+
+    def read(self, folder: Path, split: str) -> list[Review]:
+        return read_sst(folder / self._name(split), self.layout)
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        reviews = self.read(Path(self.raw_dir), split)[:limit]
+        trees = self.trees_of_words([review.words for review in reviews])
+        return [Example([tree], {"y": torch.tensor([r.label])}) for tree, r in zip(trees, reviews)]
+
+    def _name(self, split: str) -> str:
+        return GLUE_TEST if (self.layout, split) == ("glue", "test") else FILES[split]
+
+
+class Review(NamedTuple):
+    """One row of a raw file."""
+
+    words: list[str]
+    label: int
+
+
+def read_sst(path: Path, layout: str) -> list[Review]:
+    """The sentences of a raw file.
+
+    Raises:
+        ValueError: If a row is damaged, with file, line and value.
+    """
+    return [_review(path, line, row) for line, row in read_table(path, HEADER, header=layout == "glue")]
+
+
+def _review(path: Path, line: int, row: list[str]) -> Review:
+    text, label = row
+    if label not in ("0", "1"):
+        layouts = ", or the first line 'sentence<TAB>label' of the layout 'glue'" if line == 1 else ""
+        raise row_error(path, line, f"label must be 0 or 1{layouts}", label)
+    if not text.strip():
+        raise row_error(path, line, "sentence is empty", text)
+    return Review(text.split(), int(label))
+
+
+def _layouts_below(raw: Path) -> list[str]:
+    return [name for name in LAYOUTS if any((_raw(raw, name) / file).is_file() for file in FILES.values())]
+
+
+def _layouts_in(folder: Path) -> list[str]:
+    """The layout of a folder's files, by their first lines; none where there are no files."""
+    layouts = {file: _layout_of(folder / file) for file in FILES.values() if (folder / file).is_file()}
+    if len(set(layouts.values())) > 1:
+        found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
+        raise ValueError(f"{folder} mixes two layouts: {found}")
+    return list(layouts.values())[:1]
+
+
+def _layout_of(path: Path) -> str:
+    with path.open("rb") as file:
+        first = file.readline().removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
+    return "glue" if first in _GLUE_STARTS else "sentence"
+
+
+def _raw(raw: Path, layout: str) -> Path:
+    return raw / f"sst-{layout}"

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep.datasets.base.text_rows import read_text_rows
+
+COLUMNS = ["text", "label"]
+
+
+def write(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_three_formats_have_the_same_rows(tmp_path):
+    rows = [("a fine film", "1"), ("dull", "0")]
+    for name, content in {
+        "x.csv": 'text,label,"more, even"\na fine film,1,\ndull,0,x\n',
+        "x.TSV": "\ufefftext\tlabel\r\na fine film\t1\r\ndull\t0",
+        "x.jsonl": '{"text": "a fine film", "label": "1"}\n{"label": "0", "text": "dull", "id": [3]}\n',
+    }.items():
+        read = read_text_rows(write(tmp_path, name, content), COLUMNS)
+        assert [(row.text("text"), row.label("label")) for row in read] == rows
+
+
+def test_quotes_are_for_csv_alone_and_rows_may_have_several_lines(tmp_path):
+    path = write(tmp_path, "x.csv", 'text,label\n"one\ntwo ""so""",a\nthree,b\n')
+    assert [(row.line, row.values["text"]) for row in read_text_rows(path, COLUMNS)] == [
+        (2, 'one\ntwo "so"'),
+        (4, "three"),
+    ]
+    path = write(tmp_path, "x.tsv", 'text\tlabel\n"one" he said\ta\n')
+    assert read_text_rows(path, COLUMNS)[0].text("text") == '"one" he said'
+
+
+def test_labels_keep_their_kind(tmp_path):
+    path = write(tmp_path, "x.jsonl", '{"y": 1}\n{"y": " a "}\n{"y": true}\n{"y": 0.5}\n')
+    assert [row.label("y") for row in read_text_rows(path, ["y"])] == [1, " a ", True, 0.5]
+    path = write(tmp_path, "x.csv", "y\n a \n1\n")
+    assert [row.label("y") for row in read_text_rows(path, ["y"])] == ["a", "1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.csv", "", ":1: the file is empty"),
+        ("x.csv", "text,label\n", ":1: no row below the header"),
+        ("x.csv", "text,y\na,b\n", ":1: no column 'label'; the columns are text, y"),
+        ("x.csv", "text,label,text\na,b,c\n", r":1: a column is there twice \(got 'text'\)"),
+        ("x.csv", "text,label\na,b\na,b,c\n", r":3: 3 columns instead of 2 \(got 'a,b,c'\)"),
+        ("x.csv", "text,label\na\n", r":2: 1 columns instead of 2 \(got 'a'\)"),
+        ("x.csv", "text,label\na,b\n\na,b\n", ":3: a blank line"),
+        ("x.csv", 'text,label\n"a,b\n', ":2: bad quotes"),
+        ("x.csv", b"text,label\ncaf\xe9,b\n", r":2: not UTF-8 at byte 3 \(got 'e9 2c 62'\)"),
+        ("x.tsv", "text\tlabel\na\tb\n\n", ":3: a blank line"),
+        ("x.tsv", "text\tlabel\na\x07\tb\n", r":2: a control character \(got '\\x07'\)"),
+        ("x.jsonl", '{"text": "a", "label": 1}\n\n', ":2: a blank line"),
+        (
+            "x.jsonl",
+            '{"text": "a", "label": 1}\n{"text": "a"}\n',
+            ":2: no column 'label'; the columns are text",
+        ),
+        ("x.jsonl", "[1]\n", r":1: no object \(got '\[1\]'\)"),
+        (
+            "x.jsonl",
+            '{"text": "a", "text": "b", "label": 1}\n',
+            ":1: no JSON: the key 'text' is there 2 times",
+        ),
+        ("x.jsonl", '{"text": "\\ud800", "label": 1}\n', ":1: half a character"),
+        ("x.xlsx", "", r"'path' must end in .csv, .tsv, .jsonl \(got '.*x.xlsx'\)"),
+    ],
+)
+def test_what_is_damaged_is_refused(tmp_path, name, content, message):
+    path = write(tmp_path, name, content)
+    with pytest.raises(ValueError, match=message if "xlsx" in name else re.escape(str(path)) + message):
+        read_text_rows(path, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        ("  ", "text", r"'x' is empty: a text has at least one word \(got '  '\)"),
+        (None, "text", r"'x' must be a text \(got 'None'\)"),
+        (3, "text", r"'x' must be a text \(got '3'\)"),
+        (" ", "label", r"'x' is empty \(got ' '\)"),
+        (None, "label", r"'x' must be the name of a class \(got 'None'\)"),
+        ([1], "label", "'x' must be the name of a class"),
+        ("1_0", "number", r"'x' must be a number \(got '1_0'\)"),
+        ("nan", "number", r"'x' must be a number \(got 'nan'\)"),
+        ("1e999", "number", "'x' must be a number"),
+        ("", "number", r"'x' must be a number \(got ''\)"),
+        (True, "number", r"'x' must be a number \(got 'True'\)"),
+        (None, "number", "'x' must be a number"),
+        ("1e300", "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '1e300'\)"),
+        (-1e39, "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '-1e\+39'\)"),
+        (10**400, "number", r"'x' must be a number of at most 3\.403e\+38 either way \(got '1000"),
+    ],
+)
+def test_a_value_that_is_none_is_refused_with_its_place(tmp_path, value, kind, message):
+    path = write(tmp_path, "x.jsonl", json.dumps({"x": "fine"}) + "\n" + json.dumps({"x": value}) + "\n")
+    row = read_text_rows(path, ["x"])[1]
+    with pytest.raises(ValueError, match=re.escape(f"{path}:2: ") + message):
+        getattr(row, kind)("x")
+
+
+def test_numbers(tmp_path):
+    path = write(
+        tmp_path, "x.jsonl", "".join(json.dumps({"x": x}) + "\n" for x in ["1.5", " 2 ", 3, -4e-1, "-3.4e38"])
+    )
+    assert [row.number("x") for row in read_text_rows(path, ["x"])] == [1.5, 2.0, 3.0, -0.4, -3.4e38]
+
+
+cells = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=1), st.sampled_from(["csv", "jsonl"]))
+def test_what_was_written_is_read(tmp_path_factory, rows, suffix):
+    path = tmp_path_factory.getbasetemp() / f"written.{suffix}"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if suffix == "csv":
+            csv.writer(file).writerows([COLUMNS, *rows])
+        else:
+            file.writelines(json.dumps(dict(zip(COLUMNS, row))) + "\n" for row in rows)
+    assert [tuple(row.values.values()) for row in read_text_rows(path, COLUMNS)] == rows

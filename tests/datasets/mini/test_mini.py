@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from graphdep.datasets import MRPC, SICK, SST, DailyDialog, Ubuntu
+from graphdep.datasets.dialogues.daily_dialog import NAMES, read_daily_dialog
+from graphdep.datasets.mini import mini_dialogues, mini_selection, mini_sst
+from graphdep.datasets.mini.mini import AGENTS, PATIENTS, SETS, VERBS, mini_files, mrpc_files, write_mini
+from graphdep.datasets.selection.rows_selection import TEXT_FILES
+from graphdep.datasets.selection.selection_rows import read_rows
+from graphdep.datasets.sentences.mrpc import TEST, TRAIN, read_dev_ids, read_mrpc
+from graphdep.datasets.sentences.sick import FILES, Pair, read_sick
+from graphdep.datasets.sentences.sst import FILES as SST_FILES
+from graphdep.datasets.sentences.sst import read_sst
+
+MINI = Path(__file__).parents[3] / "datasets" / "mini"
+
+
+@pytest.fixture(scope="module")
+def splits() -> dict[str, list[Pair]]:
+    return {split: read_sick(MINI / "raw" / name) for split, name in FILES.items()}
+
+
+def test_mini_files_are_the_committed_ones():
+    for split, content in mini_files().items():
+        assert (MINI / "raw" / FILES[split]).read_bytes() == content
+    for name, content in mrpc_files().items():
+        assert (MINI / "raw" / name).read_bytes() == content
+    for name, content in mini_sst.sst_files().items():
+        assert (MINI / "raw" / "sst-sentence" / name).read_bytes() == content
+    for name, content in mini_dialogues.dialogue_files().items():
+        assert (MINI / "raw" / name).read_bytes() == content
+    for name, content in mini_selection.selection_files().items():
+        assert (MINI / "raw" / "ubuntu-v1" / name).read_bytes() == content
+
+
+def test_write_mini(tmp_path, parser):
+    write_mini(tmp_path)
+    before = (tmp_path / "raw" / FILES["val"]).stat().st_ino
+    write_mini(tmp_path)
+    assert (tmp_path / "raw" / FILES["val"]).stat().st_ino == before
+    dataset = SICK(tmp_path, "val", "entailment", parser=parser)
+    assert len(dataset) == 198
+    assert dataset.describe()["unknown_words"] == 0
+    for corpus in (SST, MRPC):
+        assert [len(corpus(tmp_path, split, parser=parser)) for split in corpus.splits] == [400, 60, 120]
+        assert corpus(tmp_path, "test", parser=parser).describe()["unknown_words"] == 0
+    assert [len(DailyDialog(tmp_path, s, parser)) for s in DailyDialog.splits] == [1176, 198, 218]
+    assert DailyDialog(tmp_path, "test", parser).describe()["unknown_words"] == 0
+    assert [len(Ubuntu(tmp_path, split, parser)) for split in Ubuntu.splits] == [16, 40, 40]
+
+
+def test_mini_is_balanced(splits):
+    for split, sets in SETS.items():
+        assert Counter(pair.label for pair in splits[split]) == dict.fromkeys(SICK.labels, sets)
+
+
+def test_mini_words_say_nothing_about_the_label(splits):
+    for pairs in splits.values():
+        labels: dict[tuple, Counter] = {}
+        for pair in pairs:
+            words = tuple(" ".join(sorted(text.lower().split())) for text in pair.sentences)
+            labels.setdefault(words, Counter())[pair.label] += 1
+        assert all(len(set(counts.values())) == 1 and len(counts) == 3 for counts in labels.values())
+
+
+def test_mini_defeats_a_bag_of_words(splits):
+    def features(pairs):
+        marked = (zip("ab", pair.sentences) for pair in pairs)
+        return [" ".join(f"{side}_{word}" for side, text in two for word in text.split()) for two in marked]
+
+    model = make_pipeline(CountVectorizer(lowercase=True), LogisticRegression(max_iter=200))
+    model.fit(features(splits["train"]), [pair.label for pair in splits["train"]])
+    for pairs in splits.values():
+        assert model.score(features(pairs), [pair.label for pair in pairs]) == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_mini_splits_share_no_pair(splits):
+    pairs = [pair.sentences for split in splits.values() for pair in split]
+    assert len(set(pairs)) == len(pairs)
+
+
+def test_mini_test_has_events_of_its_own(splits):
+    def events(pairs):
+        told = [pair.sentences[1].lower().split() for pair in pairs]
+        return [
+            tuple(next(word for word in words if word in kind) for kind in (VERBS, AGENTS, PATIENTS))
+            for words in told
+        ]
+
+    seen = set(events([*splits["train"], *splits["val"]]))
+    unseen = sum(event not in seen for event in events(splits["test"])) / len(splits["test"])
+    assert 0.3 < unseen < 0.7
+
+
+@pytest.fixture(scope="module")
+def reviews() -> dict[str, list[tuple[str, int]]]:
+    read = {
+        split: read_sst(MINI / "raw" / "sst-sentence" / name, "sentence") for split, name in SST_FILES.items()
+    }
+    return {split: [(" ".join(words), label) for words, label in rows] for split, rows in read.items()}
+
+
+@pytest.fixture(scope="module")
+def paraphrases() -> dict[str, list[tuple[str, int]]]:
+    """Both sentences as one string, the words of the second marked."""
+    both, test = read_mrpc(MINI / "raw" / TRAIN), read_mrpc(MINI / "raw" / TEST)
+    dev = read_dev_ids(MINI / "raw" / "mrpc_dev_ids.tsv", both)
+    splits = {
+        "train": [p for p in both if p.ids not in dev],
+        "val": [p for p in both if p.ids in dev],
+        "test": test,
+    }
+
+    def words(pair):
+        first, second = (re.sub(r'[".,]', "", text).split() for text in pair.sentences)
+        return " ".join([*first, *(f"b_{word}" for word in second)])
+
+    return {split: [(words(pair), pair.label) for pair in pairs] for split, pairs in splits.items()}
+
+
+@pytest.mark.parametrize("corpus", ["reviews", "paraphrases"])
+def test_mini_of_two_labels_defeats_a_bag_of_words(request, corpus):
+    splits = request.getfixturevalue(corpus)
+    texts = [text for rows in splits.values() for text, _ in rows]
+    assert len(set(texts)) == len(texts)
+    for rows in splits.values():
+        labels: dict[tuple, Counter] = {}
+        for text, label in rows:
+            labels.setdefault(tuple(sorted(text.lower().split())), Counter())[label] += 1
+        assert all(counts[0] == counts[1] for counts in labels.values())
+
+
+def test_mini_sentences_are_labelled_by_what_the_film_is(reviews):
+    """Reads the words again, by rules that know the frames by their function words."""
+    for text, label in (row for rows in reviews.values() for row in rows):
+        words = text.split()
+        adjectives = [i for i, word in enumerate(words) if word in mini_sst.GOOD + mini_sst.BAD]
+        film_is_first = words[1] in mini_sst.FILMS  # in these frames the film's adjective is the first
+        place = adjectives[0 if film_is_first else 1]
+        assert ((words[place] in mini_sst.GOOD) != (words[place - 1] == "not")) == label
+
+
+def test_mini_dialogues_answer_from_the_event():
+    """Reads the events again, by rules that know the frames by their function words."""
+    events = []
+    for name in NAMES.values():
+        for turns, _ in read_daily_dialog(MINI / "raw" / f"dialogues_{name}.txt"):
+            event = turns[1][turns[1].lower().index("the ") :].split()
+            events.append(" ".join(event))
+            people = [word for word in event if word in mini_dialogues.PEOPLE]
+            # The patient comes first in a passive clause and in a cleft.
+            turned = "by" in event or "It was" in turns[1]
+            agent, patient = people[::-1] if turned else people
+            for question, answer in zip(turns[2::2], turns[3::2]):
+                if question.startswith(("Who ", "And who ", "Whom ")):
+                    is_of_patient = "was" in question or question == "Whom ?"
+                    assert (patient if is_of_patient else agent) in answer.split()
+    assert len(set(events)) == len(events) == sum(mini_dialogues.SIZES.values())
+
+
+def test_mini_pools_have_one_right_response():
+    people = {*mini_dialogues.PEOPLE}
+    contexts = []
+    for split, (pools, candidates) in mini_selection.SIZES.items():
+        rows = list(read_rows(MINI / "raw" / "ubuntu-v1" / TEXT_FILES[split][0]))
+        assert len(rows) == pools * candidates
+        for start in range(0, len(rows), candidates):
+            right, *wrong = rows[start : start + candidates]
+            contexts.append(tuple(right.context))
+            assert [row.label for row in (right, *wrong)] == [1, *[0] * (candidates - 1)]
+            assert {tuple(row.context) for row in wrong} == {tuple(right.context)}
+            assert len({row.response for row in (right, *wrong)}) == candidates
+            (who,) = people & {*right.response.split()}
+            assert not any(who in row.response.split() for row in wrong)
+    assert len(set(contexts)) == 16

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.loader import DataLoader
+
+from graphdep.datasets import SST
+from graphdep.datasets.sentences.sst import read_sst
+
+ROWS = [("a fine film", "1"), ('it is " not " fine .', "0"), ("dull", "0")]
+
+
+def table(rows=ROWS, header="") -> str:
+    return header + "".join(f"{text}\t{label}\n" for text, label in rows)
+
+
+@pytest.fixture
+def sentences(tmp_path) -> Path:
+    return write(
+        tmp_path / "sentences", {"train.tsv": table(), "dev.tsv": table(ROWS[:1]), "test.tsv": table()}
+    )
+
+
+@pytest.fixture
+def glue(tmp_path) -> Path:
+    """GLUE's three files; its texts end in a space."""
+    rows = [(f"{text} ", label) for text, label in [*ROWS, ("fine", "1")]]
+    header = "sentence\tlabel\n"
+    unlabelled = "index\tsentence\n0\ta fine film\n"
+    return write(
+        tmp_path / "glue",
+        {"train.tsv": table(rows, header), "dev.tsv": table(rows[:1], header), "test.tsv": unlabelled},
+    )
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+def test_sst(tmp_path, parser, sentences):
+    dataset = SST(tmp_path / "sst", "train", parser=parser, raw_from=sentences)
+    assert [data.y.tolist() for data in dataset] == [[1], [0], [0]]
+    assert dataset[0].y.dtype == torch.long
+    assert [data.num_nodes for data in dataset] == [4, 8, 2]
+    assert dataset[1].segment.unique().tolist() == [0]
+    assert dataset.layout == "sentence"
+    assert [SST.labels[data.y] for data in dataset] == ["positive", "negative", "negative"]
+    for data in dataset:
+        data.validate()
+    val = SST(tmp_path / "sst", "val", parser=parser)
+    assert (len(val), val.num_classes) == (1, 2)
+    assert val.vocab == dataset.vocab
+    assert next(iter(DataLoader(dataset, batch_size=3))).y.tolist() == [1, 0, 0]
+    assert "_parser" not in pickle.loads(pickle.dumps(dataset)).__dict__
+
+
+def test_sst_keeps_the_words_of_the_corpus(tmp_path, parser, sentences):
+    (sentences / "train.tsv").write_text(table([("one | two n't", "1")]), encoding="utf-8")
+    dataset = SST(tmp_path / "sst", parser=parser, raw_from=sentences, root_node=False)
+    assert dataset[0].num_nodes == 4
+    assert dataset[0].input_ids.tolist() == [dataset.vocab[word] for word in ("one", "|", "two", "n't")]
+    assert dataset.describe()["unknown_words"] == 0
+    assert parser.texts == []
+
+
+def test_sst_of_glue(tmp_path, parser, glue):
+    dataset = SST(tmp_path / "sst", parser=parser, raw_from=glue)
+    assert dataset.layout == "glue"
+    assert [data.num_nodes for data in dataset] == [4, 8, 2, 2]
+    with pytest.raises(
+        FileNotFoundError, match=r"test-labeled\.tsv \(the labels of GLUE's own test\.tsv are"
+    ):
+        SST(tmp_path / "sst", "test", parser=parser, raw_from=glue)
+    (glue / "test-labeled.tsv").write_text("sentence\tlabel\r\na fine film\t1\r\n", newline="")
+    test = SST(tmp_path / "sst", "test", parser=parser, raw_from=glue)
+    assert test[0].y.tolist() == [1]
+
+
+def test_sst_keeps_the_layouts_apart(tmp_path, parser, sentences, glue):
+    root = tmp_path / "sst"
+    assert len(SST(root, parser=parser, raw_from=sentences)) == 3
+    assert len(SST(root, parser=parser, raw_from=glue)) == 4
+    with pytest.raises(
+        ValueError, match=r"raw has both layouts: say which with 'layout' \(one of sentence, g"
+    ):
+        SST(root, parser=parser)
+    assert [len(SST(root, parser=parser, layout=layout)) for layout in ("sentence", "glue")] == [3, 4]
+    with pytest.raises(ValueError, match=r"'layout' is 'glue', but the files in raw_from=.* are 'sentence'"):
+        SST(root, parser=parser, layout="glue", raw_from=sentences)
+    (sentences / "dev.tsv").write_text((glue / "dev.tsv").read_text("utf-8"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"mixes two layouts: train.tsv is 'sentence', dev.tsv is 'glue'"):
+        SST(root, parser=parser, raw_from=sentences)
+
+
+def test_sst_without_files(tmp_path, parser):
+    with pytest.raises(
+        FileNotFoundError, match=r"train\.tsv is not in .*SST-2 consists of .*SST-2\.zip.*raw_from"
+    ):
+        SST(tmp_path / "sst", parser=parser, raw_from=tmp_path)
+    with pytest.raises(ValueError, match=r"'layout' must be one of sentence, glue \(got 'phrases'\)"):
+        SST(tmp_path / "sst", parser=parser, layout="phrases")
+
+
+@pytest.mark.parametrize(
+    ("content", "layout", "message"),
+    [
+        ("", "sentence", ":1: the file is empty"),
+        ("sentence\tlabel\n", "glue", ":1: no row below the header"),
+        (table(), "glue", r":1: the header must be sentence label, .*\(got 'a fine film\\t1'\)"),
+        (
+            table(header="sentence\tlabel\n"),
+            "sentence",
+            r":1: label must be 0 or 1, or .* layout 'glue' \(got 'label'\)",
+        ),
+        (table() + "fine\n", "sentence", r":4: 1 tab-separated columns instead of 2 \(got 'fine'\)"),
+        (table() + "fine\t1\t1\n", "sentence", ":4: 3 tab-separated columns instead of 2"),
+        (table() + "fine\t2\n", "sentence", r":4: label must be 0 or 1 \(got '2'\)"),
+        (table() + " \t1\n", "sentence", r":4: sentence is empty \(got ' '\)"),
+        (table() + "f\x07ne\t1\n", "sentence", r":4: a control character \(got '\\x07'\)"),
+    ],
+)
+def test_read_sst_refuses_damaged_rows(tmp_path, content, layout, message):
+    path = tmp_path / "train.tsv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(str(path)) + message):
+        read_sst(path, layout)
+
+
+def test_read_sst_refuses_what_is_not_utf8(tmp_path):
+    path = tmp_path / "train.tsv"
+    path.write_bytes(b"caf\xe9 fine\t1\n")
+    with pytest.raises(ValueError, match=r":1: not UTF-8 at byte 3 \(got 'e9 20 66 69'\)"):
+        read_sst(path, "sentence")
+
+
+words = st.lists(st.text(st.characters(categories=["L", "N", "P"]), min_size=1), min_size=1)
+
+
+@given(st.lists(st.tuples(words, st.sampled_from([0, 1])), min_size=1), st.booleans())
+def test_read_sst_reads_what_was_written(tmp_path_factory, rows, glue):
+    path = tmp_path_factory.getbasetemp() / "written.tsv"
+    text = table([(" ".join(row), label) for row, label in rows], "sentence\tlabel\n" if glue else "")
+    path.write_text(text, encoding="utf-8")
+    assert read_sst(path, "glue" if glue else "sentence") == rows
