@@ -15,7 +15,7 @@ from graphdep import to_data
 from graphdep.io import atomic_path
 from graphdep.nn.conv import AttentionConv
 from graphdep.parsing import resolve_parser
-from graphdep.parsing.joining import join_sentences
+from graphdep.sentence import join_sentences
 from graphdep.training import load_task
 from graphdep.transforms import resolve
 from graphdep.visualization import attention_weights, plot_attention

@@ -18,10 +18,10 @@ from torch_geometric.loader import DataLoader
 import graphdep.transforms as T
 from graphdep.datasets import DailyDialog
 from graphdep.decoding import DecodeConfig
-from graphdep.detokenize import detokenize
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import ContextTransformer, DialogueModel, GraphTransformer, TransformerDecoder
 from graphdep.tasks.learning_task import LinearSchedule
+from graphdep.vocab.detokenize import detokenize
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--raw-from", help="folder with the raw files of DailyDialog")

@@ -29,7 +29,7 @@ from graphdep.datasets.sentences.sick import FILES, read_sick
 from graphdep.io import read_conllu
 from graphdep.metrics import ACCURACY
 from graphdep.parsing import resolve_parser
-from graphdep.parsing.joining import join_sentences
+from graphdep.sentence import join_sentences
 from graphdep.training import load_task
 
 MINI = osp.join(osp.dirname(osp.realpath(__file__)), "..", "datasets", "mini")

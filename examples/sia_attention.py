@@ -18,7 +18,7 @@ from torch.nn.functional import one_hot
 from torch_geometric.data import Data
 
 from graphdep import NodeType, RelationVocab
-from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.io import atomic_path
 from graphdep.nn.models import SIA
 from graphdep.parsing import resolve_parser

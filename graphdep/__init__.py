@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphdep.data import NodeType, to_data
 from graphdep.io import ConlluError
+from graphdep.io.moved_modules import find_moved_modules as _find_moved_modules
 from graphdep.sentence import Sentence
 from graphdep.version import __version__ as __version__
 from graphdep.vocab import RelationVocab, Vocab
@@ -35,6 +36,9 @@ _LAZY = {
     "SentenceEncoder": "graphdep.sentence_encoder",
     "SequenceClassifier": "graphdep.sequence_classifier",
 }
+
+
+_find_moved_modules()
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import parsing
 from graphdep._asking import batches_by_size, check_family, check_weights, resolve_device, tracked
-from graphdep.alignment import Tokens, trees_data
+from graphdep.data import trees_data
 from graphdep.io.checks import check_list, check_text
 from graphdep.parsing import Parser
 from graphdep.parsing.joining import parse_joined
@@ -20,6 +20,7 @@ from graphdep.tasks import Sentences, SentenceTask, resolve_task
 from graphdep.training.backbone import backbone_of
 from graphdep.training.checkpoint import RunState
 from graphdep.training.sentence_config import SentenceConfig
+from graphdep.vocab import Tokens
 
 # Examples that are in memory at a time.
 _CHUNK = 4096

@@ -19,18 +19,17 @@ from graphdep._asking import (
     resolve_device,
     tracked,
 )
-from graphdep.alignment import utterance_data
-from graphdep.data import join_utterances
+from graphdep.data import join_utterances, utterance_data
 from graphdep.decoding import DecodeConfig, Hypothesis
-from graphdep.detokenize import detokenize
 from graphdep.io.checks import check_list, check_texts
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
+from graphdep.sentence.truncation import truncate
 from graphdep.sentence_encoder import parser_to_use
 from graphdep.training.checkpoint import load_task
 from graphdep.training.dialogue_config import DialogueConfig
-from graphdep.truncation import truncate
+from graphdep.vocab.detokenize import detokenize
 
 _PROGRESS_FROM = 64
 

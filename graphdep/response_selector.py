@@ -20,7 +20,7 @@ from graphdep._asking import (
     resolve_device,
     tracked,
 )
-from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.io.checks import check_list, check_texts
 from graphdep.nn.models import SelectionModel
 from graphdep.parsing import Parser, resolve_parser

@@ -16,13 +16,12 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep._asking import check_family, resolve_device, tracked
-from graphdep.alignment import trees_data
+from graphdep.data import trees_data
 from graphdep.io.checks import shown
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs
-from graphdep.parsing.joining import join_sentences
-from graphdep.sentence import Sentence
+from graphdep.sentence import Sentence, join_sentences
 from graphdep.vocab import RelationVocab, Vocab
 
 # A batch has fewer texts where they are long: without syntax every word sees every other.

@@ -7,13 +7,13 @@ import torch
 
 from graphdep import RelationVocab, Responder, Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.decoding import DecodeConfig
-from graphdep.detokenize import detokenize
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
-from graphdep.piece_vocab import PieceVocab
+from graphdep.sentence.truncation import truncate
 from graphdep.training import TrainConfig, load_task
 from graphdep.training.checkpoint import RunState
-from graphdep.truncation import truncate
+from graphdep.vocab.detokenize import detokenize
+from graphdep.vocab.pieces import PieceVocab
 
 WORDS = "ann bob cid saw met the and you n't do . , ?".split()
 CONTEXTS = [

@@ -5,11 +5,12 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import RelationVocab, Responder, ResponseSelector, Sentence, SentenceEncoder, Vocab
-from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
 from graphdep.training import TrainConfig, load_task
 from graphdep.training.checkpoint import RunState
+from graphdep.vocab import VocabTokens
 
 WORDS = "ann bob cid saw met the and you n't do . , ?".split()
 SIZES = {"encoder": "transformer", "hidden_channels": 16, "ff_channels": 8, "heads": 2, "num_layers": 2}

@@ -37,7 +37,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, RelationVocab
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import RelationEmbedding
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.testing import random_sentence

@@ -33,7 +33,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from torch_geometric.data import Batch, Data
 
-from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn.models import SIA, SelectionModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.testing import random_sentence

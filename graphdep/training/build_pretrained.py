@@ -10,13 +10,12 @@ from torch import nn
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import transforms as T
-from graphdep.alignment import EncodedUtterance, VocabTokens, text_data
-from graphdep.data import NodeType
+from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.nn import attention as A
 from graphdep.nn import models as M
 from graphdep.sentence import Sentence
 from graphdep.training.sentence_config import SentenceConfig
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Vocab, VocabTokens
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

@@ -9,12 +9,11 @@ from torch import Tensor, nn
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import transforms as T
-from graphdep.alignment import Tokens, VocabTokens
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.training.backbone import backbone_of
 from graphdep.training.selection_config import SelectionConfig
-from graphdep.vocab import Vocab
+from graphdep.vocab import Tokens, Vocab, VocabTokens
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

@@ -16,11 +16,11 @@ from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
 from graphdep.io.checks import check_name, shown
-from graphdep.piece_vocab import vocab_from_state
 from graphdep.tasks import LearningTask
 from graphdep.training.build import build_task
 from graphdep.training.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab.pieces import vocab_from_state
 
 FORMAT = "graphdep checkpoint 1"
 BEST = "best.ckpt"

@@ -11,13 +11,13 @@ from typing import Any
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.dialogues.dialogue_dataset import DialogueDataset
-from graphdep.detokenize import detokenize
 from graphdep.io import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.tasks import DialogueTask
 from graphdep.training.dialogue_config import DialogueConfig
 from graphdep.training.scored import Scored
 from graphdep.training.splits import Splits
+from graphdep.vocab.detokenize import detokenize
 
 
 def responses_name(split: str) -> str:

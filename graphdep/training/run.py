@@ -136,7 +136,7 @@ def _new_state(
 ) -> tuple[RunState, float | None, Tensor | None]:
     vectors, found, known = None, None, None
     if config.vectors is not None:
-        from graphdep.vectors import load_vectors
+        from graphdep.vocab.vectors import load_vectors
 
         vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed)
     data = {"digest": splits.digest(), **splits.describe()}

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from graphdep import Vocab
-from graphdep.vectors import load_vectors
+from graphdep.vocab.vectors import load_vectors
 
 ROOT = Path(__file__).parents[2]
 

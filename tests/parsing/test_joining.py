@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import Parser
-from graphdep.parsing.joining import join_sentences, parse_joined
+from graphdep.parsing.joining import parse_joined
 from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.sentence import join_sentences
 
 FIRST = """# text = It ran.
 1\tIt\tit\tPRON\t_\t_\t2\tnsubj\t2:nsubj\t_

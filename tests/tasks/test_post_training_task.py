@@ -12,7 +12,6 @@ from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
 
 from graphdep import Vocab
-from graphdep.alignment import VocabTokens
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingKey, PostTrainingSampler
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import GraphTransformer, PostTrainingModel
@@ -20,6 +19,7 @@ from graphdep.tasks import PostTraining, PostTrainingTask
 from graphdep.tasks.learning_task import join_outputs
 from graphdep.training.trainer import quiet
 from graphdep.transforms import resolve
+from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{i}" for i in range(12)]
 # A dialogue keeps to its words, and each utterance says the one before it once more.

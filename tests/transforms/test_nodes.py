@@ -5,7 +5,7 @@ from hypothesis import given
 from torch_geometric.data import Batch, Data
 
 from graphdep import RelationVocab, Sentence
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import Nodes, resolve

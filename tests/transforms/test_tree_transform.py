@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
-from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.testing import assert_batch_law, assert_same_data
 from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples, sentences

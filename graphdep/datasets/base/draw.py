@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
+_SEED = 20180420
 
 
 class Draw:
@@ -20,3 +22,17 @@ class Draw:
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         return [items[i] for _, i in sorted((self.source.random(), i) for i in range(len(items)))]
+
+
+def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
+    """Some rows in their order, one drawn from each of ``limit`` parts of like size.
+
+    The draw has one fixed seed; rows at even distances would all have the same label where labels alternate.
+
+    Args:
+        rows: All rows.
+        limit: The number of rows; all where there are no more.
+    """
+    count, draw = min(limit, len(rows)), Draw(random.Random(_SEED))
+    bounds = [part * len(rows) // count for part in range(count + 1)] if rows else []
+    return [rows[draw.pick(range(start, end))] for start, end in pairwise(bounds)]

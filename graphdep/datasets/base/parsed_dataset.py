@@ -17,17 +17,16 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
-from graphdep.alignment import Tokens
-from graphdep.alignment.trees_data import trees_data
 from graphdep.data import NodeType
+from graphdep.data.trees_data import trees_data
 from graphdep.datasets.base.digest import digest, file_digest
 from graphdep.datasets.base.raw_files import RawFiles
 from graphdep.datasets.base.storage import FORMAT, load_examples, save_examples
 from graphdep.parsing.enhance import check_arcs
-from graphdep.piece_vocab import vocab_from_state
 from graphdep.sentence import Sentence
 from graphdep.version import __version__
-from graphdep.vocab import UNK_ID, RelationVocab, Vocab
+from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab
+from graphdep.vocab.pieces import vocab_from_state
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -45,7 +44,7 @@ class ParsedDataset(RawFiles, InMemoryDataset):
     """Base of the corpora: one PyG ``Data`` an example.
 
     It is made by :func:`graphdep.to_data`, with a node a word; where :obj:`tokens` are given, as for
-    pretrained encoders, by :func:`graphdep.alignment.text_data`, with [CLS], [SEP] and a node a piece.
+    pretrained encoders, by :func:`graphdep.data.text_data`, with [CLS], [SEP] and a node a piece.
 
     The name of a processed file holds a digest of all that it depends on (raw files, parser, options,
     vocabulary, :obj:`pre_transform` with all its arguments, versions), so that no other setting can load

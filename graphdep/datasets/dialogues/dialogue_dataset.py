@@ -15,15 +15,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.alignment import utterance_data
-from graphdep.data import join_utterances
+from graphdep.data import join_utterances, utterance_data
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
-from graphdep.piece_vocab import PieceVocab
 from graphdep.sentence import Sentence
-from graphdep.truncation import truncate
+from graphdep.sentence.truncation import truncate
 from graphdep.vocab import EOU_ID, UNK_ID, Vocab
+from graphdep.vocab.pieces import PieceVocab
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -57,7 +56,7 @@ class Response(Example):
 class DialogueDataset(TextDataset):
     r"""Base of the corpora of dialogues: every turn but the first is the response to the turns before it.
 
-    A turn is one tree, cut after :obj:`max_words` words (:func:`~graphdep.truncation.truncate`). The
+    A turn is one tree, cut after :obj:`max_words` words (:func:`~graphdep.sentence.truncation.truncate`). The
     vocabulary is that of the training split, each of its turns counted once.
 
     A dialogue of one turn gives no example; :meth:`describe` counts them.
@@ -73,7 +72,7 @@ class DialogueDataset(TextDataset):
         min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`3`)
         overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
             and response follow each other in the training split, too. (default: ``"keep"``)
-        pieces: Size of a vocabulary of pieces (:class:`~graphdep.piece_vocab.PieceVocab`), trained on the
+        pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
             training split; :obj:`None` for words. (default: :obj:`None`)
         limit: Use the first examples of the split only; acts before parsing. (default: :obj:`None`)
         options: As in :class:`ParsedDataset`.

@@ -10,15 +10,14 @@ import numpy as np
 import torch
 from torch_geometric.data import Data, Dataset
 
-from graphdep.alignment import EncodedUtterance, Tokens, selection_data
-from graphdep.data import NodeType
+from graphdep.data import EncodedUtterance, NodeType, selection_data
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.post_training_key import PostTrainingKey
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import RelationVocab, Tokens
 
 Utterance = str | Sentence
 
@@ -43,7 +42,7 @@ class PostTrainingDataset(Dataset):
     datasets, and a sample in them is the same as before. :class:`~graphdep.datasets.PostTrainingSampler`
     gives the keys of an epoch.
 
-    A sample has the layout of :func:`graphdep.alignment.selection_data`, in which the model is used later on.
+    A sample has the layout of :func:`graphdep.data.selection_data`, in which the model is used later on.
     The public code differs from it in what it does not use later: there the last utterance of a context has
     no [EOU] in post-training, and a context is cut only where it is three times as long as the response.
     Labels, windows, masking, length and shares are those of the public code.
@@ -66,7 +65,7 @@ class PostTrainingDataset(Dataset):
         transform: Applied to each sample. (default: :obj:`None`)
 
     Shapes:
-        - the node table of :func:`graphdep.alignment.selection_data`, ``input_ids`` masked
+        - the node table of :func:`graphdep.data.selection_data`, ``input_ids`` masked
         - ``mlm_target``: :math:`(|\mathcal{V}|)`, long, the id of a piece that is asked for, else -100
         - ``y``: :math:`(1)`, long, the label
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from graphdep.alignment import Tokens
 from graphdep.datasets.selection.rows_selection import TEXT_FILES, ChineseSelection
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 
 class ECommerce(ChineseSelection):

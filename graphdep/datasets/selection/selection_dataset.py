@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, Database, OnDiskDataset
 
-from graphdep.alignment import EncodedUtterance, Tokens, VocabTokens, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets.base.digest import digest, file_digest
 from graphdep.datasets.base.raw_files import RawFiles
 from graphdep.datasets.selection.selection_pool import Pool
@@ -33,7 +33,7 @@ from graphdep.io import atomic_path
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
 from graphdep.version import __version__
-from graphdep.vocab import UNK_ID, RelationVocab, Vocab
+from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab, VocabTokens
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -42,7 +42,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
     r"""Base of the corpora of response selection: one PyG ``Data`` a pair of a context and a candidate.
 
     Pairs stay on disk, in one SQLite file (``SelectionStore``), and
-    become a ``Data`` when they are asked for, by :func:`graphdep.alignment.selection_data`. The file has
+    become a ``Data`` when they are asked for, by :func:`graphdep.data.selection_data`. The file has
     every utterance and every context once, however often they occur, as numbers of words and a tree in a few
     bytes a word; it does not depend on :obj:`tokens`, :obj:`max_length` and :obj:`relations`. Neither
     building nor loading needs memory for more than a few hundred pools and the lexicon.
@@ -62,7 +62,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
             (default: :obj:`None`)
         tokens: Ids of words' pieces; :obj:`None` for those of :attr:`vocab`. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example; see :func:`~graphdep.alignment.selection_data`
+        max_length: The largest number of nodes of an example; see :func:`~graphdep.data.selection_data`
             for what is cut. (default: :obj:`256`)
         max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
             (default: :obj:`None`)
@@ -82,7 +82,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         transform, log, force_reload: As in PyG.
 
     Shapes:
-        - the node table of :func:`~graphdep.alignment.selection_data`, and its ``cut_words``
+        - the node table of :func:`~graphdep.data.selection_data`, and its ``cut_words``
         - ``y``: :math:`(1)`, float, 1 for a right response, else 0
         - ``group``: :math:`(1)`, long, number of the pool
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from graphdep.parsing import Parser
 from graphdep.parsing.items import Item
-from graphdep.parsing.joining import join_sentences, parse_joined
-from graphdep.sentence import Sentence
+from graphdep.parsing.joining import parse_joined
+from graphdep.sentence import Sentence, join_sentences
 
 # The parts of an utterance: raw texts that a parser splits into words, or words that are given. Each is
 # parsed on its own, and all of them are one tree. No part: an utterance without words.

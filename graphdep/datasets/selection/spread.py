@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.selection.selection_pool import Pool
 
 T = TypeVar("T")
-_SEED = 20180420
 
 
 def spread(read: Callable[[], Iterable[Pool]], limit: int) -> Iterator[Pool]:
@@ -37,17 +33,3 @@ def spread(read: Callable[[], Iterable[Pool]], limit: int) -> Iterator[Pool]:
     for number, pool in enumerate(read()):
         if (number + 1) * count // pools > number * count // pools:
             yield pool
-
-
-def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
-    """Some rows in their order, one drawn from each of ``limit`` parts of like size.
-
-    The draw has one fixed seed; rows at even distances would all have the same label where labels alternate.
-
-    Args:
-        rows: All rows.
-        limit: The number of rows; all where there are no more.
-    """
-    count, draw = min(limit, len(rows)), Draw(random.Random(_SEED))
-    bounds = [part * len(rows) // count for part in range(count + 1)] if rows else []
-    return [rows[draw.pick(range(start, end))] for start, end in pairwise(bounds)]

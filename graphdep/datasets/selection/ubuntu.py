@@ -10,7 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from graphdep.alignment import Tokens
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.raw import read_lines, row_error
 from graphdep.datasets.selection.rows_selection import TEXT_FILES, Names, RowsSelection
@@ -18,7 +17,7 @@ from graphdep.datasets.selection.selection_pool import Pool, Utterance, given_wo
 from graphdep.datasets.selection.selection_rows import read_pools
 from graphdep.io.csv_limit import long_fields
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 LAYOUTS = ("v1", "v2")
 FILES: dict[str, Names] = {
@@ -48,7 +47,7 @@ class Ubuntu(RowsSelection):
 
     One turn of a person is one utterance, that is one tree: a column in ``"v1"``, what ``__eot__`` ends in
     ``"v2"``. Where ``__eou__`` marks several messages in it, or in a response, they are parsed one by one and
-    joined (:func:`~graphdep.parsing.joining.join_sentences`); each keeps its root.
+    joined (:func:`~graphdep.sentence.join_sentences`); each keeps its root.
 
     Args:
         root: Folder of the corpus; ``datasets/mini`` has self-written pools in the layout ``"v1"``.

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphdep.alignment import Tokens
 from graphdep.datasets.base.raw import read_lines, row_error
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, Negatives, normal
 from graphdep.datasets.selection.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 FOLDERS = {"train": "train", "val": "dev", "test": "test"}
 LOG, LINKS = ".ascii.txt", ".annotation.txt"

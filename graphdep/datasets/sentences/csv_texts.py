@@ -10,14 +10,13 @@ from typing import Any
 
 import torch
 
-from graphdep.alignment import Tokens
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.base.text_rows import Label, TextRow, check_suffix, read_text_rows
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 GOALS = ("classification", "regression")
 

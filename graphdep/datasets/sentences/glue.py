@@ -10,11 +10,9 @@ from typing import Any
 
 import torch
 
-from graphdep.alignment import Tokens
-from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.base.draw import Draw, spread_rows
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.text_dataset import TextDataset
-from graphdep.datasets.selection.spread import spread_rows
 from graphdep.datasets.sentences.glue_files import (
     CORPORA,
     GLUERow,
@@ -26,7 +24,7 @@ from graphdep.datasets.sentences.glue_files import (
 )
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 VAL_FROM = ("train", "dev")
 # The share of the training file that is held out, and the seed that it is drawn with.

@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import torch
 
-from graphdep.alignment import Tokens
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.raw import read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
 

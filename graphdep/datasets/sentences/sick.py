@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from graphdep.alignment import Tokens
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.raw import read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 LABELS = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")

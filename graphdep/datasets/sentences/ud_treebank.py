@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graphdep.alignment import Tokens
 from graphdep.datasets.base.parsed_dataset import Example, ParsedDataset
 from graphdep.io import read_conllu
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 
 class UDTreebank(ParsedDataset):

@@ -14,7 +14,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.alignment import SubwordTokens, trees_data
+from graphdep.data import trees_data
 from graphdep.nn.attention.edge_attention import BACKENDS
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
@@ -28,7 +28,7 @@ from graphdep.nn.pretrained.vocabulary import fit_vocabulary
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.transforms import resolve
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import RelationVocab, SubwordTokens
 
 logger = logging.getLogger("graphdep.nn.pretrained")
 
@@ -69,12 +69,12 @@ class PretrainedEncoder(TextEncoder):
         num_layers: Number of layers.
         heads: Attention heads of a layer.
         max_length: Nodes that an example may have.
-        tokens: The :class:`~graphdep.alignment.Tokens` of the tokenizer.
+        tokens: The :class:`~graphdep.vocab.Tokens` of the tokenizer.
         parser_failures: Texts of the last :meth:`to_data` that have a chain for a tree.
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
-          :func:`~graphdep.alignment.text_data` and :func:`~graphdep.alignment.selection_data` make it, and
+          :func:`~graphdep.data.text_data` and :func:`~graphdep.data.selection_data` make it, and
           edges; output :math:`(|\mathcal{V}|, C)`, row order is node order. With :obj:`return_layers` also a
           list of :math:`L + 1` such states: the embeddings, then the output of each layer. Of
           :meth:`readout` :math:`(B, C)`, one vector an example.

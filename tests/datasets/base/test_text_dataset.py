@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from graphdep import RelationVocab, Sentence
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.datasets import SICK
 from graphdep.datasets.base import text_dataset as module
 from graphdep.parsing import CachedParser

@@ -11,11 +11,11 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.datasets import DailyDialog
-from graphdep.parsing.joining import join_sentences
 from graphdep.parsing.parsed import Parsed
-from graphdep.piece_vocab import PieceVocab
+from graphdep.sentence import join_sentences
+from graphdep.sentence.truncation import truncate
 from graphdep.testing.law import assert_same_data
-from graphdep.truncation import truncate
+from graphdep.vocab.pieces import PieceVocab
 
 TRAIN = [
     ["Hello there", "Hi | how are you", "Fine", "Good", "And you", "Well"],

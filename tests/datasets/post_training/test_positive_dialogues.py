@@ -5,9 +5,9 @@ import random
 import pytest
 
 from graphdep import Sentence, Vocab
-from graphdep.alignment import VocabTokens
 from graphdep.datasets import DailyDialogSelection, Douban, Masking, PostTrainingDataset, positive_dialogues
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
+from graphdep.vocab import VocabTokens
 
 ROWS = """\
 1\ta b\tc\td e

@@ -12,14 +12,13 @@ from torch_geometric.data import Batch, Dataset
 from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence, Vocab
-from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
-from graphdep.data import NodeType
+from graphdep.data import EncodedUtterance, NodeType, selection_data
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
 from graphdep.datasets import PostTrainingKey as Key
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed
 from graphdep.transforms import resolve
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import RelationVocab, VocabTokens
 
 # One word an utterance says where it is from: word "d.u" is utterance u of dialogue d.
 SIZES = (6, 2, 1, 4, 3, 5)

@@ -18,7 +18,7 @@ from torch_geometric.data import Batch, OnDiskDataset
 from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab, Sentence, Vocab
-from graphdep.alignment import EncodedUtterance, VocabTokens, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets import DailyDialogSelection, Douban, ECommerce, Ubuntu, UbuntuIRC
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.datasets.selection.store import selection_builder
@@ -28,6 +28,7 @@ from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
 from graphdep.testing.random_trees import random_sentence
 from graphdep.transforms import resolve
+from graphdep.vocab import VocabTokens
 
 ROWS = [
     "1\tis it cold ?\tyes it is\ttake a coat",

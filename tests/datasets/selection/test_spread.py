@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.selection.selection_pool import Pool
-from graphdep.datasets.selection.spread import spread, spread_rows
+from graphdep.datasets.selection.spread import spread
 
 
 def pools(*sizes: int) -> list[Pool]:

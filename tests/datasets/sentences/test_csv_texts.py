@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch_geometric.loader import DataLoader
 
-from graphdep.alignment import VocabTokens
 from graphdep.datasets import CSVTexts
-from graphdep.vocab import Vocab
+from graphdep.vocab import Vocab, VocabTokens
 
 ROWS = [(f"text number {i}", ["good", "bad", "so so"][i % 3]) for i in range(20)]
 

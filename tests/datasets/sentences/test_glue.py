@@ -12,11 +12,11 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep import Vocab
-from graphdep.alignment import VocabTokens
 from graphdep.datasets import GLUE, CoLA
 from graphdep.datasets.sentences.glue import NO_WORD
 from graphdep.datasets.sentences.glue_files import CORPORA, MAX_BROKEN, part_files, read_part
 from graphdep.testing.tiny_glue import write_tiny_glue
+from graphdep.vocab import VocabTokens
 
 NAMES = [name for name in CORPORA if name != "ax"]
 

@@ -6,11 +6,11 @@ from torch import nn
 from torch_geometric.data import Batch
 
 from graphdep import Vocab
-from graphdep.alignment import VocabTokens
 from graphdep.datasets import Masking, PostTrainingDataset
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import GraphTransformer, PostTrainingModel
 from graphdep.transforms import resolve
+from graphdep.vocab import VocabTokens
 
 DIALOGUES = [["a b", "c", "d e f", "b"], ["c a", "f f"], ["e", "a d", "b c"]]
 VOCAB = Vocab("abcdef")

@@ -10,13 +10,14 @@ from torch import nn
 from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
-from graphdep.alignment import EncodedUtterance, VocabTokens, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn import models
 from graphdep.nn.models import ClassificationHead, DependencyTransformer, SentenceModel, TextEncoder
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.parsing.chain_parser import ChainParser as Chains
 from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from graphdep.vocab import VocabTokens
 
 VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 

@@ -14,7 +14,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import Compose
 
 from graphdep import NodeType, RelationVocab
-from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
 from graphdep.testing import random_sentence

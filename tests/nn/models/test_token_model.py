@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
-from graphdep.alignment import EncodedUtterance, expand_pieces, text_data
+from graphdep.data import EncodedUtterance, expand_pieces, text_data
 from graphdep.nn.models import TokenModel
 from graphdep.transforms import resolve
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from graphdep import Sentence
-from graphdep.alignment import EncodedUtterance, selection_data
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn.pretrained import load_bert_fp, load_encoder
 from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.pretrained import PretrainedEncoder, encoder_of_state, encoder_state
 from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab

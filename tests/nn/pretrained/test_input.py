@@ -14,7 +14,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import Compose
 
 from graphdep import NodeType, RelationVocab
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import RelationEmbedding
 from graphdep.nn.pretrained import PretrainedEncoder
 from graphdep.testing import random_sentence

@@ -15,7 +15,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn.inits import reset
 
 from graphdep import RelationVocab
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.attention import EdgeTerms, GatedRelationScore, RelationKeyValue
 from graphdep.nn.models import ClassificationHead, RelationEmbedding, SentenceModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder

@@ -21,7 +21,7 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import RelationVocab, Sentence
-from graphdep.alignment import EncodedUtterance, text_data
+from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import SIA, ClassificationHead, SelectionModel, SentenceModel, SentencePairModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing import Parser

@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from graphdep.alignment import Tokens
+from graphdep.vocab import Tokens
 
 _WORDS = 10_000
 

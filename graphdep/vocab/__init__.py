@@ -1,0 +1,43 @@
+"""Ids of words, pieces and relations, and what they are made from."""
+
+from graphdep.vocab.files import load_vocab_file
+from graphdep.vocab.pieces import PieceVocab
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.subword_tokens import SubwordTokens
+from graphdep.vocab.tokens import Tokens
+from graphdep.vocab.vocab_tokens import VocabTokens
+from graphdep.vocab.words import (
+    CLS,
+    CLS_ID,
+    EOU,
+    EOU_ID,
+    ROOT,
+    ROOT_ID,
+    SEP,
+    SEP_ID,
+    SPECIALS,
+    UNK,
+    UNK_ID,
+    Vocab,
+)
+
+__all__ = [
+    "CLS",
+    "CLS_ID",
+    "EOU",
+    "EOU_ID",
+    "ROOT",
+    "ROOT_ID",
+    "SEP",
+    "SEP_ID",
+    "SPECIALS",
+    "UNK",
+    "UNK_ID",
+    "PieceVocab",
+    "RelationVocab",
+    "SubwordTokens",
+    "Tokens",
+    "Vocab",
+    "VocabTokens",
+    "load_vocab_file",
+]

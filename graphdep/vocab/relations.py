@@ -1,0 +1,242 @@
+"""Relation labels and their ids."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from unicodedata import category
+
+import torch
+from torch import Tensor
+
+from graphdep.vocab.files import load_vocab_file, save_vocab_file
+
+# Unicode's categories of control characters, halves of characters, and breaks of lines and paragraphs.
+_NO_LABEL = ("Cc", "Cs", "Zl", "Zp")
+# Universal Dependencies v2: the universal relations, then subtypes documented for its treebanks.
+# Ids follow this order, so entries are only ever appended to the learned labels, never inserted here.
+_UNIVERSAL = """acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
+dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct
+reparandum root vocative xcomp""".split()
+_SUBTYPES = """acl:adv acl:attr acl:cleft acl:cmpr acl:fixed acl:inf acl:relat acl:relcl acl:tmod advcl:abs
+advcl:cau advcl:cleft advcl:cmpr advcl:cond advcl:coverb advcl:eval advcl:lcl advcl:lto advcl:mcl
+advcl:objective advcl:pred advcl:purp advcl:relcl advcl:svc advcl:sp advcl:tcl advmod:adj advmod:arg
+advmod:cau advmod:comp advmod:deg advmod:det advmod:df advmod:dir advmod:emph advmod:eval advmod:fixed
+advmod:foc advmod:freq advmod:lfrom advmod:lmod advmod:lmp advmod:lto advmod:mmod advmod:mode advmod:neg
+advmod:obl advmod:que advmod:tfrom advmod:tlocin advmod:tmod advmod:to advmod:tto amod:att amod:attlvc
+amod:flat appos:trans aux:aff aux:aspect aux:caus aux:clitic aux:cnd aux:exhort aux:imp aux:mood aux:neg
+aux:nec aux:opt aux:part aux:pass aux:pot aux:q aux:tense case:acc case:adv case:aff case:det
+case:dislocated case:gen case:loc case:pred case:voc cc:nc cc:preconj ccomp:cleft ccomp:obj ccomp:obl
+ccomp:pmod ccomp:pred clf:det compound:a compound:adj compound:affix compound:amod compound:apr
+compound:atov compound:dir compound:ext compound:lvc compound:n compound:nn compound:preverb compound:pron
+compound:prt compound:quant compound:redup compound:smixut compound:svc compound:v compound:vo compound:vv
+compound:z conj:expl conj:extend conj:svc cop:expl cop:identity cop:locat cop:own csubj:asubj csubj:cleft
+csubj:cop csubj:outer csubj:pass csubj:pred csubj:vsubj dep:alt dep:aff dep:ana dep:comp dep:conj dep:cop
+dep:infl dep:iobj dep:mark dep:mod dep:obj dep:prt dep:redup dep:ss det:adj det:noun det:numgov det:nummod
+det:poss det:predet det:pron det:pmod det:rel discourse:emo discourse:filler discourse:intj
+discourse:otherwise discourse:q discourse:sp dislocated:cleft dislocated:csubj dislocated:nsubj
+dislocated:obj dislocated:subj dislocated:vo expl:comp expl:impers expl:pass expl:poss expl:pv expl:subj
+flat:abs flat:dist flat:foreign flat:frac flat:gov flat:name flat:num flat:number flat:range flat:redup
+flat:repeat flat:sibl flat:time flat:title flat:vv iobj:agent iobj:appl iobj:caus iobj:patient mark:adv
+mark:advmod mark:aff mark:plur mark:pcomp mark:prt mark:q mark:rel nmod:abl nmod:agent nmod:appos nmod:arg
+nmod:att nmod:attlvc nmod:attr nmod:bahuv nmod:cau nmod:comp nmod:desc nmod:det nmod:flat nmod:fixed
+nmod:gen nmod:gobj nmod:gsubj nmod:lfrom nmod:lmod nmod:lmp nmod:npmod nmod:obj nmod:obl nmod:obllvc
+nmod:part nmod:pass nmod:periph nmod:poss nmod:pmod nmod:pred nmod:prep nmod:prp nmod:range nmod:relat
+nmod:subj nmod:tmod nmod:unmarked nsubj:advmod nsubj:aff nsubj:appos nsubj:bfoc nsubj:caus nsubj:cleft
+nsubj:cop nsubj:expl nsubj:ifoc nsubj:lfoc nsubj:lvc nsubj:nc nsubj:nn nsubj:obj nsubj:outer nsubj:pass
+nsubj:periph nsubj:quasi nsubj:x nsubj:xsubj nummod:det nummod:entity nummod:flat nummod:gov nummod:mod
+nummod:pref obj:advmod obj:advneg obj:agent obj:appl obj:caus obj:lvc obj:nn obj:obl obj:patient obj:periph
+obl:abl obl:ad obl:adj obl:adv obl:advmod obl:agent obl:appl obl:arg obl:cau obl:cmp obl:cmpr obl:comp
+obl:dat obl:freq obl:grad obl:inst obl:iobj obl:lfrom obl:lmod obl:lmp obl:lto obl:lvc obl:mcl obl:mod
+obl:npmod obl:obj obl:orphan obl:own obl:part obl:path obl:patient obl:periph obl:pmod obl:poss obl:pred
+obl:prep obl:sentcon obl:smod obl:soc obl:subj obl:tmod obl:unmarked obl:with orphan:missing parataxis:appos
+parataxis:conj parataxis:coord parataxis:deletion parataxis:discourse parataxis:hashtag parataxis:insert
+parataxis:mod parataxis:newsent parataxis:nsubj parataxis:obj parataxis:parenth parataxis:rel parataxis:rep
+parataxis:restart parataxis:rt parataxis:sentence parataxis:trans parataxis:url punct:hyph vocative:cl
+vocative:mention xcomp:adj xcomp:cleft xcomp:ds xcomp:obj xcomp:pred xcomp:subj xcomp:vcomp""".split()
+
+
+class RelationVocab:
+    r"""Ids of relations, the same for every graph, corpus and run.
+
+    ======================  ==========================================================================
+    id                      meaning
+    ======================  ==========================================================================
+    ``NONE`` = 0            no relation: no score, gate 0
+    ``SELF`` = 1            a node and itself, path code (0, 0)
+    ``UNK`` = 2             reserved: no arc gets it, one without a label is ``dep``
+    3 ...                   universal relations and their subtypes, each followed by its inverse
+    ...                     path codes (a, b) with 1 <= a + b <= :obj:`max_path`
+    ...                     learned labels, each followed by its inverse
+    ======================  ==========================================================================
+
+    A label that is not known falls back to its base (``nmod:in_front_of`` to ``nmod``, ``obl:agent:by`` to
+    ``obl:agent``), then to ``dep``; :obj:`fallbacks` counts how often each label did. The labels of enhanced
+    graphs are an open class: :meth:`learn` takes those that a training split has often enough. Those of the
+    fixed block are known however seldom a split has them, since their ids are the same for every corpus.
+
+    Args:
+        learned: Further labels, appended after the fixed block. (default: none)
+
+    Raises:
+        ValueError: If a label occurs twice, is in the fixed block, has no name (``""``, ``":"``) or has a
+            control character, a line break or half a character.
+    """
+
+    NONE, SELF, UNK = 0, 1, 2
+    max_path = 8
+    _FIRST = 3
+    _FIXED = (*_UNIVERSAL, *_SUBTYPES)
+    _PATHS = tuple((a, s - a) for s in range(1, max_path + 1) for a in range(s + 1))
+    _FIRST_PATH = _FIRST + 2 * len(_FIXED)
+    _FIRST_LEARNED = _FIRST_PATH + len(_PATHS)
+
+    def __init__(self, learned: Iterable[str] = ()) -> None:
+        self.learned = list(learned)
+        labels = [*self._FIXED, *self.learned]
+        if len(set(labels)) != len(labels):
+            label, count = Counter(labels).most_common(1)[0]
+            raise ValueError(f"'learned' repeats {label!r} or a fixed relation ({count} times in all)")
+        for label in self.learned:
+            if not _is_relation(label):
+                raise ValueError(
+                    f"'learned' has a label without a name or with a character that none may have "
+                    f"(got {label[:80]!r})"
+                )
+        self._ids = {label: self._FIRST + 2 * i for i, label in enumerate(self._FIXED)}
+        self._ids |= {label: self._FIRST_LEARNED + 2 * i for i, label in enumerate(self.learned)}
+        self.fallbacks: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._FIRST_LEARNED + 2 * len(self.learned)
+
+    def __getitem__(self, label: str) -> int:
+        if label in self._ids:
+            return self._ids[label]
+        self.fallbacks[label] += 1
+        base = label
+        while ":" in base:
+            base = base.rpartition(":")[0]
+            if base in self._ids:
+                return self._ids[base]
+        return self._ids["dep"]
+
+    def __contains__(self, label: str) -> bool:
+        return label in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RelationVocab) and self.learned == other.learned
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} relations, {len(self.learned)} learned)"
+
+    @classmethod
+    def learn(cls, labels: Iterable[str], min_count: int = 5) -> RelationVocab:
+        """Counts labels, e.g. those of all arcs of a training split, and learns what the fixed block lacks.
+
+        Order: by count, then alphabetically, so that the same corpus always gives the same ids. Words of a
+        text are in the labels of enhanced graphs, so that any character may be: labels that no vocabulary
+        may have are not learned, and so fall back, and are counted where they do.
+
+        Args:
+            labels: One label an arc.
+            min_count: Labels seen less often are not learned, and so fall back. (default: :obj:`5`)
+
+        Raises:
+            ValueError: If :obj:`min_count` is less than 1.
+        """
+        if min_count < 1:
+            raise ValueError(f"'min_count' must be at least 1 (got {min_count})")
+        counts = Counter(labels)
+        often = [label for label, n in counts.items() if n >= min_count and label not in cls._FIXED]
+        kept = filter(_is_relation, often)
+        return cls(sorted(kept, key=lambda label: (-counts[label], label)))
+
+    @classmethod
+    def path(cls, a: int, b: int) -> int:
+        """Id of the path that goes ``a`` arcs up to the lowest common ancestor, then ``b`` arcs down.
+
+        Raises:
+            ValueError: If ``a`` or ``b`` is negative or their sum exceeds :obj:`max_path`.
+        """
+        if a < 0 or b < 0 or a + b > cls.max_path:
+            raise ValueError(f"path ({a}, {b}) is outside 0 <= a + b <= {cls.max_path}")
+        return cls.SELF if a + b == 0 else cls._FIRST_PATH + cls._PATHS.index((a, b))
+
+    @classmethod
+    def inverse(cls, relation: Tensor) -> Tensor:
+        """Ids of the inverse relations, element by element: the same arc seen from its other end.
+
+        Path codes (a, b) become (b, a); NONE, SELF and UNK are their own inverse.
+        """
+        table = torch.arange(cls._FIRST_LEARNED)
+        table[cls._FIRST : cls._FIRST_PATH] = _swap_pairs(cls._FIRST, cls._FIRST_PATH)
+        table[cls._FIRST_PATH :] = torch.tensor([cls.path(b, a) for a, b in cls._PATHS])
+        learned = (relation - cls._FIRST_LEARNED).clamp(min=0).bitwise_xor(1) + cls._FIRST_LEARNED
+        fixed = table.to(relation.device)[relation.clamp(max=cls._FIRST_LEARNED - 1)]
+        return torch.where(relation < cls._FIRST_LEARNED, fixed, learned)
+
+    @classmethod
+    def merge(cls, relation: Tensor, *, labels: bool = True, directions: bool = True) -> Tensor:
+        """Ids that tell less apart, element by element.
+
+        Args:
+            relation: Ids.
+            labels: Tell labels apart; otherwise all are ``dep``, or its inverse. (default: :obj:`True`)
+            directions: Tell a relation from its inverse; otherwise both have the id of the relation, and
+                path codes (a, b) and (b, a) the id of the one with the smaller a. (default: :obj:`True`)
+        """
+        if not labels:
+            dep = cls._FIRST + 2 * cls._FIXED.index("dep")
+            fixed = (relation >= cls._FIRST) & (relation < cls._FIRST_PATH)
+            odd = torch.where(fixed, relation - cls._FIRST, relation - cls._FIRST_LEARNED) % 2
+            relation = torch.where(fixed | (relation >= cls._FIRST_LEARNED), dep + odd, relation)
+        return relation if directions else torch.minimum(relation, cls.inverse(relation))
+
+    def label(self, relation: int) -> str:
+        """The name of an id, for pictures and messages; an inverse relation ends in ``^-1``."""
+        if not 0 <= relation < len(self):
+            raise ValueError(f"'relation' must be in 0..{len(self) - 1} (got {relation})")
+        if relation < self._FIRST:
+            return ("[NONE]", "[SELF]", "[UNK]")[relation]
+        if self._FIRST_PATH <= relation < self._FIRST_LEARNED:
+            return f"path{self._PATHS[relation - self._FIRST_PATH]}".replace(" ", "")
+        labels, first = (
+            (self._FIXED, self._FIRST) if relation < self._FIRST_PATH else (self.learned, self._FIRST_LEARNED)
+        )
+        number, inverted = divmod(relation - first, 2)
+        return labels[number] + ("^-1" if inverted else "")
+
+    def state_dict(self) -> dict:
+        """Plain values, for JSON and for checkpoints. ``fixed`` guards against another fixed block."""
+        return {"fixed": self._FIRST_LEARNED, "learned": self.learned}
+
+    @classmethod
+    def from_state_dict(cls, state: dict) -> RelationVocab:
+        if state["fixed"] != cls._FIRST_LEARNED:
+            raise ValueError(
+                f"saved with {state['fixed']} fixed relations, this version has {cls._FIRST_LEARNED}"
+            )
+        learned = state["learned"]
+        if not isinstance(learned, list) or not all(isinstance(label, str) for label in learned):
+            raise ValueError("'learned' must be a list of strings")
+        return cls(learned)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        save_vocab_file(self.state_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RelationVocab:
+        return load_vocab_file(path, {"fixed": int, "learned": list}, cls.from_state_dict)
+
+
+def _is_relation(label: str) -> bool:
+    """Whether a label has a name, and no control character, line break or half a character."""
+    return bool(label.strip(": ")) and not any(category(character) in _NO_LABEL for character in label)
+
+
+def _swap_pairs(start: int, end: int) -> Tensor:
+    return (torch.arange(end - start) ^ 1) + start

@@ -1,0 +1,130 @@
+"""Pretrained word vectors from text files."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from graphdep.vocab.words import Vocab
+
+logger = logging.getLogger("graphdep.vocab.vectors")
+
+# Tree-LSTM's range for words without a vector.
+_RANGE = 0.05
+_HEADER = re.compile(rb"[0-9]+ [0-9]+")
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # neither nan nor 1_000
+
+
+def load_vectors(
+    path: str | os.PathLike[str],
+    vocab: Vocab,
+    *,
+    missing: str = "uniform",
+    seed: int = 0,
+    truncated: bool = False,
+) -> tuple[Tensor, float]:
+    r"""Vectors of a vocabulary's words from a text file such as those of
+    `"GloVe: Global Vectors for Word Representation" <https://aclanthology.org/D14-1162/>`_.
+
+    A line is a word and its values, separated by single spaces; a first line with two whole numbers
+    (word2vec, fastText) is passed over. The file is read line by line and only the words of the vocabulary
+    are kept. A word that is not in the file takes the vector of its lower-case form, if that is there. The
+    first of several lines for a word counts. The number of columns is checked on every line, the values on
+    the lines that are used.
+
+    Args:
+        path: The file, UTF-8.
+        vocab: The vocabulary.
+        missing: Rows of words without a vector, the special ones among them: ``"uniform"`` draws from
+            :math:`[-0.05, 0.05]` (as Tree-LSTM does), ``"zeros"`` leaves them 0. (default: ``"uniform"``)
+        seed: Seed of that draw. (default: :obj:`0`)
+        truncated: Leave out a last line that is cut short, with a warning, instead of raising.
+            (default: :obj:`False`)
+
+    Returns:
+        The vectors, and the share of the vocabulary's words (without the special ones) that have one.
+
+    Shapes:
+        - vectors: :math:`(|\text{vocab}|, d)` float, with the file's own :math:`d`
+
+    Raises:
+        ValueError: If an option is wrong or the file is damaged: the message has file, line and value.
+        OSError: If the file cannot be read.
+    """
+    if missing not in ("uniform", "zeros"):
+        raise ValueError(f"'missing' must be 'uniform' or 'zeros' (got {missing!r})")
+    words = vocab.state_dict()["words"]
+    known, channels = _scan(Path(path), {*words, *map(str.lower, words)}, truncated)
+    vectors = torch.zeros(len(vocab), channels)
+    if missing == "uniform":
+        vectors.uniform_(-_RANGE, _RANGE, generator=torch.Generator().manual_seed(seed))
+    found = 0
+    for word in words:
+        vector = known.get(word, known.get(word.lower()))
+        if vector is not None:
+            vectors[vocab[word]] = vector
+            found += 1
+    return vectors, found / max(len(words), 1)
+
+
+def _scan(path: Path, wanted: set[str], truncated: bool) -> tuple[dict[str, Tensor], int]:
+    """The wanted words with their vectors, and the dimension."""
+    known: dict[str, Tensor] = {}
+    channels = 0
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            fields = line.rstrip(b" \r\n")
+            if number == 1 and _HEADER.fullmatch(fields):
+                continue
+            columns = fields.count(b" ")
+            channels = channels or columns
+            if columns < max(channels, 1):
+                _check_cut(path, number, line, f"{columns} values instead of {channels or 'some'}", truncated)
+                continue
+            word = _word(path, number, fields, columns - channels)
+            if word in wanted and word not in known:
+                known[word] = _values(path, number, word, fields.rsplit(b" ", channels)[1:])
+    if not channels:
+        raise ValueError(f"{path}:1: no vector in the file")
+    return known, channels
+
+
+def _check_cut(path: Path, number: int, line: bytes, message: str, truncated: bool) -> None:
+    word = line.partition(b" ")[0].strip().decode("utf-8", errors="replace")
+    if line.endswith(b"\n"):
+        raise ValueError(f"{path}:{number}: {message} (got word {word!r})")
+    if not truncated:
+        raise ValueError(
+            f"{path}:{number}: the last line is cut short: {message} (got word {word!r}); "
+            "truncated=True leaves it out"
+        )
+    logger.warning("%s:%d: the last line is cut short and left out (word %r)", path, number, word)
+
+
+def _word(path: Path, number: int, fields: bytes, more: int) -> str:
+    """The word of a line: its first field, or the first ``1 + more`` fields (". . ." in glove.840B)."""
+    parts = fields.split(b" ", more + 1)[: more + 1]
+    if any(_NUMBER.fullmatch(part) for part in parts[1:]):
+        raise ValueError(
+            f"{path}:{number}: {more} values too many (got {parts[-1].decode(errors='replace')!r})"
+        )
+    try:
+        return b" ".join(parts).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}:{number}: not UTF-8 at byte {error.start} (got {error.object!r})") from None
+
+
+def _values(path: Path, number: int, word: str, fields: list[bytes]) -> Tensor:
+    for field in fields:
+        if not _NUMBER.fullmatch(field):
+            shown = field.decode(errors="replace")
+            raise ValueError(f"{path}:{number}: a value of {word!r} is not a number (got {shown!r})")
+    vector = torch.tensor([float(field) for field in fields])
+    if not vector.isfinite().all():
+        raise ValueError(f"{path}:{number}: a value of {word!r} is out of range (got {vector.abs().max()})")
+    return vector

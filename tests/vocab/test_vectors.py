@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from graphdep import Vocab
+from graphdep.vocab.vectors import load_vectors
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text: str | bytes):
+        path = tmp_path / "vectors.txt"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_load_vectors(write):
+    vocab = Vocab(["dog", "cat", "Paris", "zebra"])
+    path = write("the 9 9\ndog 1 -2e0\ncat 0.5 .25\nparis 3. 4\ndog 7 7\n")
+    vectors, share = load_vectors(path, vocab, missing="zeros")
+    assert share == 0.75
+    assert vectors.shape == (len(vocab), 2)
+    assert vectors[5:].tolist() == [[1, -2], [0.5, 0.25], [3, 4], [0, 0]]
+    assert vectors[:5].abs().sum() == 0
+
+
+def test_load_vectors_prefers_the_word_as_it_stands(write):
+    vectors, share = load_vectors(write("paris 1\nParis 2\n"), Vocab(["Paris", "paris"]))
+    assert vectors[5:].tolist() == [[2], [1]]
+    assert share == 1
+
+
+def test_load_vectors_missing_words_are_seeded(write):
+    path = write("dog 1 1\n")
+    vocab = Vocab(["cat"])
+    first, share = load_vectors(path, vocab)
+    assert share == 0
+    assert first.abs().max() <= 0.05
+    assert first.unique().numel() == first.numel()
+    assert torch.equal(first, load_vectors(path, vocab, seed=0)[0])
+    assert not torch.equal(first, load_vectors(path, vocab, seed=1)[0])
+    with pytest.raises(ValueError, match=r"'missing' must be 'uniform' or 'zeros' \(got 'mean'\)"):
+        load_vectors(path, vocab, missing="mean")
+
+
+def test_load_vectors_of_special_words_only(write):
+    vectors, share = load_vectors(write("dog 1 1\n"), Vocab())
+    assert (vectors.shape, share) == ((5, 2), 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["2 2\ndog 1 2\ncat 3 4\n", "dog 1 2 \r\ncat 3 4 \r\n", "dog 1 2\n. . . 5 6\ncat 3 4"]
+)
+def test_load_vectors_accepts(write, text):
+    vectors, _ = load_vectors(write(text), Vocab(["dog", "cat"]))
+    assert vectors[5:].tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", ":1: no vector in the file"),
+        ("2 2\n", ":1: no vector in the file"),
+        ("\n", r":1: 0 values instead of some \(got word ''\)"),
+        ("dog\n", r":1: 0 values instead of some \(got word 'dog'\)"),
+        ("dog 1 2\ncat 1\nthe 1 2\n", r":2: 1 values instead of 2 \(got word 'cat'\)"),
+        ("dog 1 2\n\nthe 1 2\n", r":2: 0 values instead of 2 \(got word ''\)"),
+        ("dog 1 2\ncat 1 2 3\n", r":2: 1 values too many \(got '1'\)"),
+        ("dog 1 nan\n", r":1: a value of 'dog' is not a number \(got 'nan'\)"),
+        ("cat 1 2\ndog 1 1_0\n", r":2: a value of 'dog' is not a number \(got '1_0'\)"),
+        ("dog 1  2\n", r":1: a value of 'dog' is not a number \(got ''\)"),
+        ("dog 1 1e99\n", r":1: a value of 'dog' is out of range \(got inf\)"),
+        (b"d\xf6g 1 2\n", r":1: not UTF-8 at byte 1 \(got b'd\\xf6g'\)"),
+        (
+            "cat 1 2\ndog 1",
+            r":2: the last line is cut short: 1 values instead of 2 \(got word 'dog'\); trunc",
+        ),
+    ],
+)
+def test_load_vectors_refuses_damaged_files(write, text, message):
+    with pytest.raises(ValueError, match=r"vectors\.txt" + message):
+        load_vectors(write(text), Vocab(["dog"]))
+
+
+def test_load_vectors_leaves_out_a_truncated_line(write, caplog):
+    path = write("cat 1 2\ndog 1")
+    vectors, share = load_vectors(path, Vocab(["cat", "dog"]), truncated=True)
+    assert share == 0.5
+    assert vectors[5].tolist() == [1, 2]
+    assert "vectors.txt:2: the last line is cut short and left out (word 'dog')" in caplog.text
+    with pytest.raises(ValueError, match=":2: 1 values"):
+        load_vectors(write("cat 1 2\ndog 1\n").rename(path.with_name("other")), Vocab(), truncated=True)
