@@ -41,3 +41,12 @@ def test_versions_with_known_holes_are_not_admitted(metadata):
     found = [re.fullmatch(r"([\w.-]+?)([=<>!~].*)?", requirement) for requirement in requirements]
     floors = {match[1]: match[2] for match in found if match and match[1] in FLOORS}
     assert floors == FLOORS
+
+
+def test_the_licence_is_that_of_all_that_a_wheel_carries(metadata):
+    card = (ROOT / "graphdep/parsing/bundled/MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "CC BY-SA 4.0" in card
+    assert "PDDL 1.0" in card
+    assert metadata["License-Expression"] == "MIT AND CC-BY-SA-4.0 AND PDDL-1.0"
+    files = metadata.get_all("License-File")
+    assert {Path(file).name for file in files} == {"LICENSE", "MODEL_CARD.md", "CC-BY-SA-4.0.txt"}
