@@ -21,7 +21,7 @@ from graphdep.io import atomic_path
 from graphdep.tasks import LearningTask, PostTrainingTask
 from graphdep.training.backbone import backbone_of, load_pretrained
 from graphdep.training.build import build_task
-from graphdep.training.checkpoint import RunState, load_task, read_checkpoint
+from graphdep.training.checkpoint import BEST, RunState, load_task, read_checkpoint
 from graphdep.training.epoch_report import EpochReport
 from graphdep.training.evaluation import count_parameters, score_split
 from graphdep.training.loading import load_splits
@@ -226,6 +226,7 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
         return None
     _check_same(path, state, config, digest)
     _check_best(folder)
+    result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
     # Asked for more epochs, a finished run goes on from its last one.
     return result if config.max_epochs == state.config.max_epochs else None
 
