@@ -236,6 +236,21 @@ def test_a_new_run_that_fails_does_not_cost_the_old_one(tmp_path, config):
         config.replace(seed=2**32)
 
 
+@pytest.mark.parametrize("left", [("best.ckpt",), ("best.ckpt", "result.json", "predictions.csv")])
+def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(tmp_path, config, caplog, left):
+    train(config, tmp_path)
+    for path in tmp_path.glob("*.*"):
+        if path.name not in left:
+            path.unlink()
+    best = (tmp_path / "best.ckpt").read_bytes()
+    more = config.replace(max_epochs=5) if len(left) > 1 else config.replace(lr=0.5)
+    train(more, tmp_path, resume=True)
+    assert (tmp_path / "previous" / "best.ckpt").read_bytes() == best
+    assert (tmp_path / "best.ckpt").read_bytes() != best
+    assert "no last.ckpt to go on from, a new run starts; set aside in previous: " in caplog.text
+    assert all(name in caplog.text for name in left)
+
+
 def test_outputs_that_are_not_finite_are_never_the_best(tmp_path, config, monkeypatch):
     whole = SentenceTask.predict_step
     monkeypatch.setattr(
