@@ -42,8 +42,8 @@ def check_model_file(path: Path) -> None:
         raise refused("is no model file of stanza")
     if state.get("dicts_version") == _PICKLED:
         raise refused(
-            f"has 'dicts_version' {_PICKLED}, a pickled dictionary, which could run code of its own: train it "
-            "anew with stanza 1.15 or later"
+            f"has 'dicts_version' {_PICKLED}, a pickled dictionary, which could run code of its own: train "
+            "it anew with stanza 1.15 or later"
         )
     for key, value in _named(state):
         shown = value if isinstance(value, str) else type(value).__name__
