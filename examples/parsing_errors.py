@@ -23,6 +23,7 @@ METRICS = {"perplexity": "perplexity", "bleu2_method7": "BLEU-2 (method 7)", "di
 def main() -> None:
     args = arguments()
     settings = {"root": args.root, "raw_from": args.raw_from, "limit_generate": args.limit}
+    settings["parser"] = args.parser
     settings = {key: value for key, value in settings.items() if value is not None}
     rows = []
     for checkpoint in args.checkpoint:
@@ -63,8 +64,9 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--checkpoint", action="append", required=True, help="may be repeated")
-    parser.add_argument("--root", help="folder of the corpus; default: as in training")
+    parser.add_argument("--root", help="folder of the corpus, if it was not the default")
     parser.add_argument("--raw-from", help="folder with its raw files")
+    parser.add_argument("--parser", help="parser of the training, if it was not bundled")
     parser.add_argument("--split", default="val", choices=["val", "test"])
     parser.add_argument("--errors", type=float, nargs="+", default=[0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     parser.add_argument("--limit", type=int, help="respond to so many examples; default: all")

@@ -18,9 +18,10 @@ from torch_geometric.data import Batch
 import graphdep
 from graphdep import RelationVocab, Sentence, SequenceClassifier, to_data
 from graphdep.datasets import SICK
+from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.training import TrainConfig, evaluate, load_task, train
+from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.predictions import read_predictions
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.05}
@@ -353,10 +354,10 @@ def test_a_saved_model_is_evaluated_on_a_file(fitted, tmp_path):
     path.write_text("body,sort\n" + "".join(f"{text},{label}\n" for text, label in zip(TEXTS, LABELS)))
     settings = {"train": str(path), "test": str(path), "root": str(tmp_path / "root")}
     columns = {"text_columns": "body", "label_column": "sort"}
-    result = evaluate(tmp_path / "model.ckpt", settings=settings | columns)
+    result = evaluate_own(tmp_path / "model.ckpt", settings=settings | columns)
     assert result["metrics"]["test_accuracy"] == fitted.score(TEXTS, LABELS)
     with pytest.raises(FileNotFoundError, match=r"no file texts-\w+.jsonl, which is 'train'"):
-        evaluate(tmp_path / "model.ckpt", "val", settings={"root": str(tmp_path / "root")})
+        evaluate_own(tmp_path / "model.ckpt", "val", settings={"root": str(tmp_path / "root")})
 
 
 def test_a_kept_model_is_evaluated_as_it_is(tmp_path, monkeypatch):
@@ -366,7 +367,7 @@ def test_a_kept_model_is_evaluated_as_it_is(tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     for checkpoint in ("../model.ckpt", model.result_["checkpoint"]):
-        assert evaluate(checkpoint, "val")["metrics"] == model.result_["metrics"]
+        assert evaluate_own(checkpoint, "val")["metrics"] == model.result_["metrics"]
 
 
 def test_progress_goes_to_stderr(capsys):

@@ -25,13 +25,15 @@ def evaluate(
 ) -> None:
     """Score a trained model on a split, exactly as its training did, unless a setting is given.
 
-    Root, raw files and parser are those that the checkpoint names, unless they are given: look at them in its
-    result.json before you evaluate a checkpoint of somebody else's.
+    A checkpoint chooses no file, folder or parser but "bundled": where it was trained with others than the
+    defaults, repeat or replace them. The error says how.
 
     Examples:
         graphdep evaluate --checkpoint runs/.../best.ckpt --split test
 
         graphdep evaluate --checkpoint runs/.../best.ckpt --set strategy=beam --set beams=4
+
+        graphdep evaluate --checkpoint runs/.../best.ckpt --root DIR --parser stanza:de
     """
     from graphdep.training import evaluate as run
     from graphdep.training.checkpoint import read_task

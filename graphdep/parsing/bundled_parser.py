@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from typing import Any
 from graphdep.parsing.digest import files_digest
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.items import Words
+from graphdep.parsing.model_files import check_model_file
 from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.stanza_engine import StanzaEngine
@@ -30,6 +30,9 @@ class BundledParser(Parser):
     word is longer than 100 characters is hidden from the tagger and the parser, and a text of more than
     10,000 characters is split into sentences piece by piece, cut at blank lines or white space.
 
+    The files hold weights and plain values. One that names anything else to load, such as a transformer of
+    the Hugging Face hub, is refused before anything is loaded.
+
     Args:
         directory: A folder with the model files of one parser (tokenizer, tagger, lemmatizer, parser, and
             mwt where the language has multi-word tokens); :obj:`None` for the package's own.
@@ -39,7 +42,8 @@ class BundledParser(Parser):
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
-        ParserUnavailableError: If a model file is missing, or the folder has those of several parsers.
+        ParserUnavailableError: If a model file is missing, or the folder has those of several parsers; with
+            the first text, if one is damaged, or names something else to load.
     """
 
     gives_graphs = False
@@ -84,6 +88,8 @@ class BundledParser(Parser):
     def _load(self) -> Any:
         import stanza
 
+        for path in self._files.values():
+            check_model_file(path)
         try:
             with _quiet_stanza():
                 pipeline = stanza.Pipeline(
@@ -95,16 +101,12 @@ class BundledParser(Parser):
                     processors=",".join(self._files),
                     use_gpu=self.use_gpu,
                     verbose=False,
+                    tokenize_num_workers=0,  # else a file could ask for any number of processes
                     tokenize_max_seqlen=4000,  # a longer token would become <UNK>, and the default is 300
                     depparse_batch_size=500,  # the fastest on a CPU
                     depparse_resolve_head_constraints=False,  # takes minutes on long sentences
                     **{f"{name}_model_path": str(path) for name, path in self._files.items()},
                 )
-        except pickle.UnpicklingError:  # torch's own message advises to read the file all the same
-            raise ParserUnavailableError(
-                f"the models in {self.directory} do not load: {self._refused()} is no model file, or holds "
-                "more than weights and plain values, which could run code of its own"
-            ) from None
         except Exception as error:  # torch, pickle and stanza each raise their own for a broken file
             reason = f"{type(error).__name__}: {error}"
             raise ParserUnavailableError(f"the models in {self.directory} do not load ({reason})") from error
@@ -112,17 +114,6 @@ class BundledParser(Parser):
             name = self._files["tokenize"].name.replace("_tokenizer", "_mwt")
             raise ParserUnavailableError(f"'directory': model files are missing: {self.directory / name}")
         return pipeline
-
-    def _refused(self) -> str:
-        """The first file that cannot be read as weights."""
-        import torch
-
-        for path in self._files.values():
-            try:
-                torch.load(path, map_location="cpu", weights_only=True)
-            except pickle.UnpicklingError:
-                return path.name
-        return "a file"
 
 
 @contextmanager

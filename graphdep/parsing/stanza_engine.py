@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
+from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.parsed import Parsed, chain_sentence, column
 from graphdep.parsing.text_pieces import text_pieces
 from graphdep.sentence import Row, Sentence
@@ -14,6 +16,7 @@ from graphdep.sentence import Row, Sentence
 # Of a longer word the tagger and the parser see the start only: they read it character by character.
 _MAX_CHARACTERS = 100
 _GROUP_WORDS = 20_000
+_OLDEST = (1, 15)  # older ones run what a lemmatizer's file holds
 
 # First and last character of a token in its text, and stanza's token.
 Span = tuple[int, int, Any]
@@ -26,7 +29,7 @@ class StanzaEngine:
     raw texts and given words take the same way and keep their tokens.
 
     Args:
-        load: Makes the pipeline; called when it is first needed.
+        load: Makes the pipeline; called when it is first needed, with a stanza that is not too old.
         max_words: Sentences of more words keep their chain, since the memory and time of the parser grow
             with the square of the words and more.
     """
@@ -39,8 +42,15 @@ class StanzaEngine:
     @cached_property
     def pipeline(self) -> Any:
         """The stanza pipeline."""
+        import stanza
         import torch
 
+        numbers = tuple(int(number) for number in re.findall(r"\d+", stanza.__version__)[:2])
+        if numbers < _OLDEST:
+            raise ParserUnavailableError(
+                f"stanza {stanza.__version__} is installed, which can run code that is in a model file: "
+                f"install {'.'.join(map(str, _OLDEST))} or later (pip install -U stanza)"
+            )
         # Models draw their weights before they read them.
         with torch.random.fork_rng(devices=[]):
             return self._load()

@@ -123,6 +123,8 @@ class RunState:
         """The task with random weights, to load a checkpoint's into; ``weights`` limit its size."""
         vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
         pretrained = None
+        if self.config.pretrained != (self.pretrained is not None):
+            raise ValueError("'pretrained' must be there for a pretrained encoder, and for no other")
         if self.pretrained is not None:
             from graphdep.nn.pretrained import encoder_of_state
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,13 +41,14 @@ def evaluate(
             edges, and of decoding, but none that the weights depend on. (default: none)
         splits: The data. (default: loaded as the settings say)
 
-    Places and parser are the checkpoint's unless they are given: raw files are read there, and processed ones
-    written.
+    A checkpoint chooses no place: ``root``, ``raw_from``, the user's own files and ``num_workers`` are those
+    of :obj:`settings` or the defaults, and so is a parser other than ``"bundled"``.
 
     Raises:
         FileNotFoundError: If the checkpoint is missing.
         ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
-            cannot be another one than in training.
+            cannot be another one than in training; or if it was trained with places or a parser other than
+            the defaults, which :obj:`settings` have to repeat or replace.
     """
     task, state = load_task(checkpoint)
     config = state.config.for_evaluation(settings or {})
@@ -56,7 +59,9 @@ def evaluate(
         advice = f": give it (--set {split}=FILE)" if isinstance(config, CSVConfig) else ""
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
     apply_settings(task, config)
-    splits = splits or _splits_of(task, state, config, split)
+    if splits is None:
+        _check_named(checkpoint, state.config, settings or {})
+        splits = _splits_of(task, state, config, split)
     scored = score_split(task, splits, split, config)
     return {
         "task": config.task,
@@ -71,6 +76,25 @@ def evaluate(
         "parameters": count_parameters(task),
         "checkpoint": str(checkpoint),
     }
+
+
+def _check_named(checkpoint: str | os.PathLike[str], config: TrainConfig, given: Mapping[str, Any]) -> None:
+    """Raises :class:`ValueError` if a checkpoint names places or a parser that nobody has given."""
+    named = {name: value for name, value in config.named().items() if name not in given}
+    if named:
+        was = ", ".join(f"{name}={value!r}" for name, value in named.items())
+        again = " ".join(_option(name, value) for name, value in named.items())
+        raise ValueError(
+            f"{os.fspath(checkpoint)}: trained with {was}; no file, folder or parser but 'bundled' is taken "
+            f"from a checkpoint: if you trust these names, give them as 'settings' ({again})"
+        )
+
+
+def _option(name: str, value: str) -> str:
+    """A setting as one types it; what cannot be shown as it is, is shown by its ``repr``."""
+    value = value if value.isprintable() else repr(value)
+    own = name in ("root", "parser")
+    return f"--{name} {shlex.quote(value)}" if own else f"--set {shlex.quote(f'{name}={value}')}"
 
 
 def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:

@@ -20,7 +20,7 @@ from graphdep.io import atomic_path
 from graphdep.tasks import LearningTask, PostTrainingTask
 from graphdep.training.backbone import backbone_of, load_pretrained
 from graphdep.training.build import build_task
-from graphdep.training.checkpoint import RunState, load_task, read_checkpoint
+from graphdep.training.checkpoint import BEST, RunState, load_task, read_checkpoint
 from graphdep.training.epoch_report import EpochReport
 from graphdep.training.evaluation import count_parameters, score_split
 from graphdep.training.loading import load_splits
@@ -115,8 +115,8 @@ def _train(
     L.seed_everything(config.seed, workers=True, verbose=False)
     task = _new_task(state, vectors, pretrained)
     start = _resume_from(folder, state) if resume else None
-    if not resume:
-        _set_aside(folder)
+    if start is None:
+        _set_aside(folder, resume)
     checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
     report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
     with quiet():
@@ -172,9 +172,9 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-def _set_aside(folder: Path) -> None:
+def _set_aside(folder: Path, resume: bool) -> None:
     """Moves what an earlier run left to a folder of its own (``previous``, ``previous-2``, ...): a new run
-    that fails must not cost an old one.
+    that fails must not cost an old one, nor one that was meant to go on and has no checkpoint to go on from.
     """
     # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
     left = ("last.ckpt", RESULT, PREDICTIONS, *map(responses_name, ("val", "test")), ENCODER, "best.ckpt")
@@ -190,6 +190,11 @@ def _set_aside(folder: Path) -> None:
         logger.warning(
             "%s: an unfinished run is set aside in %s; with resume (--resume) it would go on",
             *(folder, previous.name),
+        )
+    elif resume:
+        logger.warning(
+            "%s: no last.ckpt to go on from, a new run starts; set aside in %s: %s",
+            *(folder, previous.name, ", ".join(names)),
         )
     for name in names:
         os.replace(folder / name, previous / name)
@@ -226,6 +231,7 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
         return None
     _check_same(path, state, config, digest)
     _check_best(folder)
+    result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
     # Asked for more epochs, a finished run goes on from its last one.
     return result if config.max_epochs == state.config.max_epochs else None
 

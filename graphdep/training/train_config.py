@@ -18,6 +18,7 @@ from graphdep.transforms import PRESETS
 
 DEFAULT_TASK = "sick-e"
 PLACES = ("root", "raw_from", "num_workers", "accelerator")
+_UNNAMED = PLACES[1:]  # two that an evaluation takes from no checkpoint, and one that names nothing
 Choices = Mapping[str, tuple[str | None, ...]]
 
 
@@ -269,8 +270,18 @@ class TrainConfig:
         self.check_keys(settings)
         return dataclasses.replace(self, **settings)
 
+    def named(self) -> dict[str, Any]:
+        """Files, folders and parsers other than the defaults, any of which may be a file, a download or a
+        server of somebody else's choice.
+        """
+        usual = {field.name: (field.default,) for field in dataclasses.fields(self)}
+        usual["parser"] += ("bundled",)
+        names = ("parser", *(name for name in self.places if name not in _UNNAMED))
+        return {name: value for name in names if (value := getattr(self, name)) not in usual[name]}
+
     def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
-        """These settings with others in place of some that the weights do not depend on.
+        """These settings with others in place of some that the weights do not depend on. ``raw_from`` and
+        ``num_workers`` are those of ``settings``, or the defaults.
 
         Raises:
             ValueError: If the weights depend on one.
@@ -280,7 +291,7 @@ class TrainConfig:
             if key not in (*self.places, *self.free):
                 free = ", ".join((*self.places, *self.free))
                 raise ValueError(f"{key!r} is a setting of the training; free to choose are {free}")
-        return self.replace(**settings)
+        return self.replace(**{"raw_from": None, "num_workers": 0, **settings})
 
     def differences(self, other: TrainConfig, ignore: Iterable[str] = ()) -> list[str]:
         """``key: mine != other's`` for what two runs compute differently, places aside."""

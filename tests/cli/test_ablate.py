@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import os
+import shutil
 from unittest import mock
 
 import pytest
@@ -110,6 +112,38 @@ def test_goes_on_where_it_stopped(run, tiny, tmp_path, monkeypatch):
     assert [row["n"] for row in json.loads(done.stdout)["rows"]] == [2, 2]
     assert all(path.stat().st_mtime_ns == time for path, time in files.items())
     assert len(list(tmp_path.rglob("result.json"))) == 4
+
+
+@pytest.mark.parametrize("how", ["renamed", "copied", "elsewhere"])
+def test_a_finished_ablation_works_on_its_own_files(run, tiny, tmp_path, monkeypatch, how):
+    tested = ("row", "score_a", "score_b", "p_randomisation", "p_seeds")
+
+    def ablated(folder):
+        arguments = ["--models", "transformer,dt", "--seeds", "2", *tiny, "--output", folder, "--json"]
+        done = run("ablate", *arguments)
+        assert done.exit_code == 0, done.stderr
+        summary = json.loads(done.stdout)
+        table = [
+            (row["metrics"], row["against"] and [row["against"][k] for k in tested])
+            for row in summary["rows"]
+        ]
+        return table, [checkpoint for row in summary["rows"] for checkpoint in row["checkpoints"]]
+
+    table, _ = ablated("a")
+    folder = "b"
+    if how == "renamed":
+        (tmp_path / "a").rename("b")
+    elif how == "copied":
+        shutil.copytree("a", "b")
+        for path in (tmp_path / "a").rglob("predictions.csv"):
+            path.write_text("damaged")
+    else:
+        (tmp_path / "sub").mkdir()
+        monkeypatch.chdir("sub")
+        folder = "../a"
+    again, checkpoints = ablated(folder)
+    assert again == table
+    assert {os.path.dirname(os.path.dirname(checkpoint)) for checkpoint in checkpoints} == {folder}
 
 
 def test_a_failing_run_does_not_lose_the_others(run, tiny, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import torch
 
 def test_training_and_evaluation_in_fresh_processes_agree(fresh, tiny, tmp_path):
     result = fresh("train", "--task", "sick-r", "--model", "dt", *tiny, "--json")
-    again = fresh("evaluate", "--checkpoint", result["checkpoint"], "--split", "test", "--json")
+    again = fresh("evaluate", "--checkpoint", result["checkpoint"], *tiny[:4], "--split", "test", "--json")
     assert again["metrics"] == {k: v for k, v in result["metrics"].items() if k.startswith("test_")}
     assert again["floor"].items() <= result["floor"].items()
     assert (tmp_path / result["checkpoint"]).exists()
@@ -87,7 +87,7 @@ def test_a_damaged_checkpoint_is_named(run, tmp_path):
 
 def test_evaluate_may_get_another_root(run, tiny, tmp_path):
     result = json.loads(run("train", *tiny, "--json").stdout)
-    again = run("evaluate", "--checkpoint", result["checkpoint"], *tiny[:2], "--split", "val", "--json")
+    again = run("evaluate", "--checkpoint", result["checkpoint"], *tiny[:4], "--split", "val", "--json")
     assert json.loads(again.stdout)["metrics"]["val_loss"] == result["metrics"]["val_loss"]
     assert (
         torch.load(tmp_path / result["checkpoint"], weights_only=True)["graphdep"]["config"]["model"] == "dt"
@@ -104,6 +104,10 @@ def test_texts_of_one_s_own(run, tmp_path):
     result = json.loads(done.stdout)
     assert set(result["metrics"]) == {"val_loss", "val_accuracy", "val_macro_f1"}
     assert "test" not in result["data"]["examples"]
-    done = run("evaluate", "--checkpoint", result["checkpoint"], "--set", "test=texts.csv", "--json")
-    assert "test_accuracy" in json.loads(done.stdout)["metrics"]
+    evaluation = ["evaluate", "--checkpoint", result["checkpoint"], "--set", "test=texts.csv", "--json"]
+    done = run(*evaluation)
+    assert done.exit_code == 2
+    again = ["--parser", "chain", "--set", "train=texts.csv"]
+    assert done.stderr.endswith(f"give them as 'settings' ({' '.join(again)})\n")
+    assert "test_accuracy" in json.loads(run(*evaluation, *again).stdout)["metrics"]
     assert "needs 'label_column' (--label-column)" in run("train", *own[:6], "--parser", "chain").stderr

@@ -51,7 +51,9 @@ def checkpoints(runs: dict[str, Path]) -> list[object]:
 
 
 def test_parsing_errors(run, runs, tmp_path):
-    dra = ["--checkpoint", runs["transformer-dra"] / "best.ckpt"]
+    corpus = runs["transformer-dra"].parent / "corpus"
+    own = ["--root", corpus, "--parser", f"conllu:{corpus / 'dialogues.conllu'}"]
+    dra = ["--checkpoint", runs["transformer-dra"] / "best.ckpt", *own]
     run("parsing_errors.py", *dra, "--errors", 0, 1, "--output", tmp_path)
     with open(tmp_path / "errors.csv", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import logging
 import pickle
 import re
@@ -192,6 +193,67 @@ def test_a_hostile_model_is_refused_and_nobody_advises_to_read_it(tmp_path, capf
     assert not logging.getLogger("stanza").filters
 
 
+def altered(folder, kind, change):
+    """A folder with the package's own files, one of them changed."""
+    for file in BUNDLED.glob("*.pt"):
+        shutil.copy(file, folder)
+    path = folder / f"en_ewt_{kind}.pt"
+    state = torch.load(path, weights_only=True)
+    change(state)
+    torch.save(state, path)
+    return BundledParser(folder, use_gpu=False)
+
+
+@pytest.mark.parametrize("kind", ["tokenizer", "mwt", "tagger", "lemmatizer", "parser"])
+@pytest.mark.parametrize("key", ["bert_model", "use_peft", "charlm_forward_file", "wordvec_pretrain_file"])
+def test_a_file_that_names_something_to_load_is_refused(tmp_path, monkeypatch, kind, key):
+    transformers = pytest.importorskip("transformers")
+
+    def fail(*args, **kwargs):
+        raise AssertionError("something was loaded by its name")
+
+    for auto in ("AutoModel", "AutoTokenizer", "AutoConfig"):
+        monkeypatch.setattr(getattr(transformers, auto), "from_pretrained", fail)
+    monkeypatch.setattr("stanza.Pipeline", fail)
+    parser = altered(tmp_path, kind, lambda state: state["config"].update({key: "somebody/evil"}))
+    with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt names .*'{key}': 'somebody/evil'"):
+        parser.parse(["A dog barks."])
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("lemmatizer", lambda state: state.update(contextual=[{"args": {"bert_model": "somebody/evil"}}])),
+        ("tagger", lambda state: state.update(bert_lora={"a": 1})),
+        ("parser", lambda state: state["model"].update(args=[{"bert_model": "somebody/evil"}])),
+    ],
+)
+def test_names_elsewhere_in_a_file_are_found(tmp_path, kind, change):
+    with pytest.raises(ParserUnavailableError, match=f"en_ewt_{kind}.pt names something to load"):
+        altered(tmp_path, kind, change).parse(["A dog barks."])
+
+
+def test_a_pickled_dictionary_is_refused(tmp_path):
+    """Stanza below 1.15 unpickles it, whatever it is, behind ``weights_only=True``."""
+    mark = tmp_path / "mark"
+
+    class Payload:
+        def __reduce__(self):
+            return mark.mkdir, ()
+
+    pickled = gzip.compress(pickle.dumps(Payload()))
+    parser = altered(tmp_path, "lemmatizer", lambda state: state.update(dicts_version=2, dicts=pickled))
+    with pytest.raises(ParserUnavailableError, match="en_ewt_lemmatizer.pt has 'dicts_version' 2"):
+        parser.parse(["A dog barks."])
+    assert not mark.exists()
+
+
+def test_a_file_starts_no_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", lambda process: pytest.fail("started"))
+    parser = altered(tmp_path, "tokenizer", lambda state: state["config"].update(num_workers=2))
+    assert parser.parse(["A dog barks."])[0][0].form == ["A", "dog", "barks", "."]
+
+
 def test_another_folder_has_its_own_names_and_language(parser, tmp_path):
     for file in BUNDLED.glob("*.pt"):
         shutil.copy(file, tmp_path / file.name.replace("en_ewt", "zh-hans_x_y"))
@@ -216,7 +278,7 @@ def test_a_language_without_multiword_tokens(monkeypatch, tmp_path):
 
     monkeypatch.setattr("stanza.Pipeline", pipeline)
     for kind in ("tokenizer", "tagger", "lemmatizer", "parser"):
-        (tmp_path / f"zh_x_{kind}.pt").touch()
+        torch.save({"config": {}}, tmp_path / f"zh_x_{kind}.pt")
     assert BundledParser(tmp_path)._engine.pipeline
     assert (seen["language"], seen["processors"]) == ("zh", "tokenize,pos,lemma,depparse")
     assert "mwt_model_path" not in seen

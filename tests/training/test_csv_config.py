@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.training import TrainConfig, evaluate, load_splits, load_task, parse_settings, train
+from graphdep.testing.evaluate_own import evaluate_own
+from graphdep.training import TrainConfig, load_splits, load_task, parse_settings, train
 from graphdep.training.ablation import ablate
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
@@ -38,11 +39,11 @@ def test_without_a_test_file_there_is_no_test_score(tmp_path, settings):
     assert not (tmp_path / "run" / "predictions.csv").exists()
     assert train(config(settings), tmp_path / "run", resume=True) == result  # it is a finished one
     assert load_task(result["checkpoint"])[1].labels == ["bad", "good"]
-    assert evaluate(result["checkpoint"], "val")["metrics"] == result["metrics"]
+    assert evaluate_own(result["checkpoint"], "val")["metrics"] == result["metrics"]
     with pytest.raises(
         ValueError, match=r"best.ckpt: its settings have no split 'test': give it \(--set test=FILE"
     ):
-        evaluate(result["checkpoint"])
+        evaluate_own(result["checkpoint"])
 
 
 def test_with_a_test_file(tmp_path, settings):
@@ -50,7 +51,7 @@ def test_with_a_test_file(tmp_path, settings):
     result = train(config(settings, test=test), tmp_path / "run")
     assert result["data"]["examples"]["test"] == 6
     later = train(config(settings), tmp_path / "other")["checkpoint"]
-    scores = evaluate(later, settings={"test": test})["metrics"]
+    scores = evaluate_own(later, settings={"test": test})["metrics"]
     assert scores == {name: value for name, value in result["metrics"].items() if name.startswith("test")}
     moved = shutil.move(test, tmp_path / "moved.csv")
     assert train(config(settings, test=str(moved)), tmp_path / "run", resume=True) == result
@@ -58,23 +59,23 @@ def test_with_a_test_file(tmp_path, settings):
 
 def test_evaluation_on_a_file_with_other_columns(tmp_path, settings):
     checkpoint = train(config(settings), tmp_path / "run")["checkpoint"]
-    same = evaluate(checkpoint, settings={"test": settings["train"]})["metrics"]
+    same = evaluate_own(checkpoint, settings={"test": settings["train"]})["metrics"]
     other = tmp_path / "other.jsonl"
     other.write_text("".join(json.dumps({"body": text, "sort": label}) + "\n" for text, label in ROWS))
     columns = {"text_columns": "body", "label_column": "sort"}
     files = {"train": str(other), "test": str(other)}
-    assert evaluate(checkpoint, settings={**files, **columns})["metrics"] == same
+    assert evaluate_own(checkpoint, settings={**files, **columns})["metrics"] == same
     with pytest.raises(ValueError, match=r"'text_columns' must name as many .* 1 \(got 'body, sort'\)"):
-        evaluate(checkpoint, settings={**files, **columns, "text_columns": "body, sort"})
+        evaluate_own(checkpoint, settings={**files, **columns, "text_columns": "body, sort"})
 
 
 def test_a_checkpoint_keeps_its_classes(tmp_path, settings):
     checkpoint = train(config(settings), tmp_path / "run")["checkpoint"]
     three = write(tmp_path / "three.csv", [*ROWS, ("so what", "odd")])
     with pytest.raises(ValueError, match=r"three.csv:18: 'label' is none of the classes .*'odd'"):
-        evaluate(checkpoint, settings={"test": three})
+        evaluate_own(checkpoint, settings={"test": three})
     fewer = write(tmp_path / "fewer.csv", ROWS[:3])
-    scored = evaluate(checkpoint, settings={"train": fewer, "test": fewer})
+    scored = evaluate_own(checkpoint, settings={"train": fewer, "test": fewer})
     assert 0 <= scored["metrics"]["test_accuracy"] <= 1
     assert scored["floor"]["test_accuracy"] == 1.0
 
@@ -98,7 +99,7 @@ def test_regression(tmp_path, settings):
     assert {"test_mse", "test_pearson", "test_spearman"} < set(result["metrics"])
     assert result["floor"]["test_mse"] > 0
     assert load_task(result["checkpoint"])[1].labels is None
-    assert evaluate(result["checkpoint"])["metrics"]["test_mse"] == result["metrics"]["test_mse"]
+    assert evaluate_own(result["checkpoint"])["metrics"]["test_mse"] == result["metrics"]["test_mse"]
 
 
 def test_the_validation_texts_are_those_of_their_seed(settings):

@@ -6,8 +6,9 @@ import math
 import pytest
 import torch
 
+from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
-from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
+from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.dialogue_presets import DIALOGUE_MODELS
 from graphdep.training.report import write_report
 from graphdep.training.responses import read_responses, spread_over
@@ -100,9 +101,9 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_checkpoint(dialogues
 
 def test_evaluate_gives_the_same_numbers_and_takes_other_decoding(dialogues, tmp_path):
     result = train(TrainConfig.of("transformer-dra", **dialogues), tmp_path)
-    again = evaluate(tmp_path / "best.ckpt", "test")
+    again = evaluate_own(tmp_path / "best.ckpt", "test")
     assert again["metrics"] == {k: v for k, v in result["metrics"].items() if k.startswith("test_")}
-    beam = evaluate(
+    beam = evaluate_own(
         tmp_path / "best.ckpt", "test", settings={"strategy": "beam", "beams": 3, "max_length": 2}
     )
     assert beam["metrics"]["test_perplexity"] == result["metrics"]["test_perplexity"]
@@ -113,13 +114,13 @@ def test_wrong_pairs_change_the_score_but_not_the_model(dialogues, tmp_path):
     train(TrainConfig.of("transformer-dra", **dialogues), tmp_path)
     settings = {"limit_generate": 0}
     right, wrong = (
-        evaluate(tmp_path / "best.ckpt", "val", settings={**settings, "parse_errors": p})["metrics"]
+        evaluate_own(tmp_path / "best.ckpt", "val", settings={**settings, "parse_errors": p})["metrics"]
         for p in (0.0, 1.0)
     )
     assert right["val_perplexity"] != wrong["val_perplexity"]
     assert "val_dist2" not in right
     with pytest.raises(ValueError, match="'heads' is a setting of the training; free to choose are root"):
-        evaluate(tmp_path / "best.ckpt", "val", settings={"heads": 4})
+        evaluate_own(tmp_path / "best.ckpt", "val", settings={"heads": 4})
     with pytest.raises(ValueError, match="'parse_errors' needs edges .*edges='lisa-complete'"):
         train(TrainConfig.of("lisa", **dialogues, parse_errors=0.5), tmp_path / "lisa")
 
@@ -129,7 +130,7 @@ def test_examples_that_training_has_seen_can_be_left_out(dialogues, tmp_path):
     config = TrainConfig.of("hred", **{**dialogues, "max_epochs": 1})
     result = train(config, tmp_path)
     with pytest.raises(ValueError, match="the split .test. has no examples"):
-        evaluate(result["checkpoint"], settings={"overlap": "drop"})
+        evaluate_own(result["checkpoint"], settings={"overlap": "drop"})
 
 
 def test_one_response_has_no_floor_but_a_score(dialogues, tmp_path):
@@ -171,7 +172,7 @@ def test_subwords(dialogues, tmp_path):
     task, state = load_task(result["checkpoint"])
     assert state.vocab.words_of(state.vocab.encode("bob") + state.vocab.encode("met")) == ["bob", "met"]
     assert task.model.encoder.embedding.word.num_embeddings == len(state.vocab)
-    assert evaluate(result["checkpoint"])["metrics"]["test_loss"] == result["metrics"]["test_loss"]
+    assert evaluate_own(result["checkpoint"])["metrics"]["test_loss"] == result["metrics"]["test_loss"]
 
 
 def test_batches_by_tokens_hold_every_example_once(dialogues):

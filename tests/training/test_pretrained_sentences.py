@@ -8,9 +8,10 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
+from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
-from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
+from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from graphdep.training.backbone import load_pretrained
 from graphdep.training.build import build_edges, build_task
@@ -64,7 +65,7 @@ def test_every_model_learns_from_pairs(model, short, corpus, pairs):
 def test_a_run_on_pairs_is_scored_again_from_its_checkpoint(model, short, corpus, tmp_path):
     config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
     result = train(config, tmp_path)
-    assert evaluate(tmp_path / "best.ckpt")["metrics"] == {
+    assert evaluate_own(tmp_path / "best.ckpt")["metrics"] == {
         name: value for name, value in result["metrics"].items() if name.startswith("test")
     }
 
@@ -133,7 +134,7 @@ def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkey
     assert result["data"]["unknown_relations"] == {
         split: 2 * count for split, count in result["data"]["examples"].items()
     }
-    again = evaluate(tmp_path / "best.ckpt")
+    again = evaluate_own(tmp_path / "best.ckpt")
     assert again["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"], rel=1e-6)
     options = {**corpus, **short, "arcs": "enhanced++"}
     summary = ablate("sick-e", ["bert-dam"], [0], tmp_path / "table", settings=options)
@@ -254,7 +255,7 @@ def test_glue_may_be_trained_on_all_of_train(short, tmp_path):
         assert any(name.startswith("test") for name in result["metrics"]) == (source == "train")
     assert sizes == {"train": {"train": 22, "val": 2, "test": 10}, "dev": {"train": 24, "val": 10}}
     with pytest.raises(ValueError, match="its settings have no split 'test'"):
-        evaluate(tmp_path / "dev" / "best.ckpt")
+        evaluate_own(tmp_path / "dev" / "best.ckpt")
 
 
 def test_other_corpora_have_one_way_to_split(short, opinions):
@@ -288,7 +289,7 @@ def test_other_weights_in_the_same_folder_are_another_run(short, corpus, tmp_pat
 def test_edges_that_a_checkpoint_has_no_parts_for(short, opinions, tmp_path):
     train(TrainConfig.of("bert", **{**opinions, **short}), tmp_path)
     with pytest.raises(ValueError, match="'edges' cannot be 'dam': the model was trained without relation"):
-        evaluate(tmp_path / "best.ckpt", settings={"edges": "dam"})
+        evaluate_own(tmp_path / "best.ckpt", settings={"edges": "dam"})
 
 
 def test_names_of_classes_are_part_of_a_run(short, tmp_path):

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from graphdep.tasks import SentenceTask, TrainingError
+from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_glue import write_tiny_glue
-from graphdep.training import TrainConfig, evaluate, load_splits, read_checkpoint, run, train
+from graphdep.training import TrainConfig, load_splits, read_checkpoint, run, train
 from graphdep.training.predictions import read_predictions
 from graphdep.training.run_checkpoint import RunCheckpoint
 
@@ -146,10 +147,10 @@ def test_relatedness_has_its_metrics_and_floors(tmp_path, config):
 def test_evaluate_gives_what_training_reported(tmp_path, config):
     result = train(config, tmp_path)
     for split in ("val", "test"):
-        again = evaluate(result["checkpoint"], split)
+        again = evaluate_own(result["checkpoint"], split)
         assert again["metrics"] == {k: v for k, v in result["metrics"].items() if k.startswith(split)}
         assert again["parameters"] == result["parameters"]
-    assert evaluate(result["checkpoint"], "train")["metrics"]["train_accuracy"] >= 0
+    assert evaluate_own(result["checkpoint"], "train")["metrics"]["train_accuracy"] >= 0
 
 
 def test_best_epoch_s_score_is_that_of_the_checkpoint(tmp_path, config):
@@ -185,7 +186,7 @@ def test_word_vectors_are_loaded_and_rebuilt_with_the_checkpoint(tmp_path, confi
     assert 0 < result["vectors_found"] < 1
     (tmp_path / "glove.txt").unlink()
     assert (
-        evaluate(result["checkpoint"], "test")["metrics"]["test_accuracy"]
+        evaluate_own(result["checkpoint"], "test")["metrics"]["test_accuracy"]
         == result["metrics"]["test_accuracy"]
     )
 
@@ -193,7 +194,7 @@ def test_word_vectors_are_loaded_and_rebuilt_with_the_checkpoint(tmp_path, confi
 def test_unknown_split(tmp_path, config):
     checkpoint = train(config.replace(max_epochs=1), tmp_path)["checkpoint"]
     with pytest.raises(ValueError, match="'split' must be one of train, val, test .got 'test-mismatched'"):
-        evaluate(checkpoint, "test-mismatched")
+        evaluate_own(checkpoint, "test-mismatched")
 
 
 def test_mnli_has_another_test_split(tmp_path, tiny):
@@ -201,15 +202,15 @@ def test_mnli_has_another_test_split(tmp_path, tiny):
     (path,) = tmp_path.glob("glue/**/dev_mismatched.tsv")
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:4]))  # elsewhere as dev_matched.tsv
     checkpoint = train(TrainConfig.of("dt", **settings), tmp_path / "run")["checkpoint"]
-    matched, mismatched = (evaluate(checkpoint, split) for split in ("test", "test-mismatched"))
+    matched, mismatched = (evaluate_own(checkpoint, split) for split in ("test", "test-mismatched"))
     assert mismatched["metrics"].keys() == {"test-mismatched_loss", "test-mismatched_accuracy"}
     assert mismatched["metrics"]["test-mismatched_loss"] != matched["metrics"]["test_loss"]
     with pytest.raises(ValueError, match="one of train, val, test, test-mismatched .got 'dev-mismatched'"):
-        evaluate(checkpoint, "dev-mismatched")
+        evaluate_own(checkpoint, "dev-mismatched")
     settings["val_from"] = "dev"  # then the test files have no labels
     checkpoint = train(TrainConfig.of("dt", **settings), tmp_path / "dev")["checkpoint"]
     with pytest.raises(ValueError, match="its settings have no split 'test-mismatched'"):
-        evaluate(checkpoint, "test-mismatched")
+        evaluate_own(checkpoint, "test-mismatched")
 
 
 def test_a_damaged_result_is_written_anew_from_the_checkpoints(tmp_path, config):
@@ -234,6 +235,21 @@ def test_a_new_run_that_fails_does_not_cost_the_old_one(tmp_path, config):
     assert json.loads((kept / "result.json").read_text())["metrics"] == first["metrics"]
     with pytest.raises(ValueError, match="'seed' must be below"):
         config.replace(seed=2**32)
+
+
+@pytest.mark.parametrize("left", [("best.ckpt",), ("best.ckpt", "result.json", "predictions.csv")])
+def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(tmp_path, config, caplog, left):
+    train(config, tmp_path)
+    for path in tmp_path.glob("*.*"):
+        if path.name not in left:
+            path.unlink()
+    best = (tmp_path / "best.ckpt").read_bytes()
+    more = config.replace(max_epochs=5) if len(left) > 1 else config.replace(lr=0.5)
+    train(more, tmp_path, resume=True)
+    assert (tmp_path / "previous" / "best.ckpt").read_bytes() == best
+    assert (tmp_path / "best.ckpt").read_bytes() != best
+    assert "no last.ckpt to go on from, a new run starts; set aside in previous: " in caplog.text
+    assert all(name in caplog.text for name in left)
 
 
 def test_outputs_that_are_not_finite_are_never_the_best(tmp_path, config, monkeypatch):

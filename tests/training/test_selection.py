@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from graphdep.nn.models import SIA
+from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_selection
 from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.training import TrainConfig, evaluate, load_splits, load_task, train
+from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from graphdep.training.report import write_report
 from graphdep.training.run import RESULT
@@ -40,7 +41,7 @@ def test_every_model_trains_and_is_scored_by_pools(model, pools, tmp_path):
         # one right candidate a pool
         assert result["metrics"][f"{split}_MAP"] == pytest.approx(result["metrics"][f"{split}_MRR"])
     assert (tmp_path / "predictions.csv").read_text().count("\n") == 1 + 5
-    assert evaluate(tmp_path / "best.ckpt")["metrics"] == {
+    assert evaluate_own(tmp_path / "best.ckpt")["metrics"] == {
         name: value for name, value in result["metrics"].items() if name.startswith("test")
     }
 
@@ -77,7 +78,7 @@ def test_a_pretrained_encoder_needs_its_folder_only_in_training(pools, folder, t
     checkpoint = torch.load(tmp_path / "best.ckpt", weights_only=True)
     checkpoint["graphdep"] |= elsewhere.state_dict()
     torch.save(checkpoint, tmp_path / "moved.ckpt")
-    found = evaluate(tmp_path / "moved.ckpt")
+    found = evaluate_own(tmp_path / "moved.ckpt")
     assert found["metrics"]["test_MRR"] == result["metrics"]["test_MRR"]
     assert isinstance(task.model.encoder, SIA)
 
@@ -114,17 +115,17 @@ def test_learning_rates_fall_from_layer_to_layer(pools, folder):
 def test_evaluation_takes_other_edges_and_regimes(pools, tmp_path):
     train(TrainConfig.of("bert-sia", **pools), tmp_path)
     path = tmp_path / "best.ckpt"
-    own = evaluate(path)["metrics"]["test_loss"]
-    assert evaluate(path, settings={"max_sum": 0})["metrics"]["test_loss"] != own
-    assert evaluate(path, settings={"tree": "chain"})["metrics"]["test_loss"] != own
+    own = evaluate_own(path)["metrics"]["test_loss"]
+    assert evaluate_own(path, settings={"max_sum": 0})["metrics"]["test_loss"] != own
+    assert evaluate_own(path, settings={"tree": "chain"})["metrics"]["test_loss"] != own
     down = [
-        evaluate(path, settings={"max_sum": 0, "direction": d})["metrics"]["test_loss"]
+        evaluate_own(path, settings={"max_sum": 0, "direction": d})["metrics"]["test_loss"]
         for d in ("ancestors", "descendants")
     ]
     assert down[0] != down[1]  # every pair is near the roots: the direction shows without the others
-    assert "ties=pessimistic" in evaluate(path, settings={"ties": "pessimistic"})["signature"]["R10@1"]
+    assert "ties=pessimistic" in evaluate_own(path, settings={"ties": "pessimistic"})["signature"]["R10@1"]
     with pytest.raises(ValueError, match="'sia_edges' cannot be None"):
-        evaluate(path, settings={"sia_edges": None})
+        evaluate_own(path, settings={"sia_edges": None})
 
 
 def test_only_some_pools_are_evaluated(pools):
@@ -181,7 +182,7 @@ def test_post_training_gives_an_encoder_to_go_on_with(pools, folder, tmp_path):
     result = train(TrainConfig.of(**settings), tmp_path / "fp")
     assert set(result["metrics"]) >= {"test_mlm_perplexity", "val_mlm_accuracy", "test_relevance_accuracy"}
     assert result["floor"]["test_relevance_accuracy"] > 0
-    found = evaluate(tmp_path / "fp" / "best.ckpt")
+    found = evaluate_own(tmp_path / "fp" / "best.ckpt")
     assert found["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"])
     encoder = str(tmp_path / "fp" / "encoder")
     selection = train(

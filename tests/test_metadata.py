@@ -1,0 +1,52 @@
+"""What an installer reads of the package: the metadata of a wheel, built from this tree."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+# Not below these: older ones run code of a file (stanza), were not the developers' own (lightning), or write
+# where an archive says (nltk). Of torch-scatter the one version that the tests were run with.
+FLOORS = {
+    "stanza": ">=1.15",
+    "lightning": ">=2.6.6",
+    "nltk": ">=3.9.3",
+    "torch-scatter": '==2.1.2; extra == "scatter"',
+}
+
+
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory) -> Message:
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "graphdep", folder / "graphdep", ignore=shutil.ignore_patterns("*.pt", "*.pyc"))
+    code = "from setuptools.build_meta import prepare_metadata_for_build_wheel as made; made('out')"
+    (folder / "out").mkdir()
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
+    (path,) = folder.glob("out/*.dist-info/METADATA")
+    return Parser().parsestr(path.read_text(encoding="utf-8"))
+
+
+def test_versions_with_known_holes_are_not_admitted(metadata):
+    requirements = metadata.get_all("Requires-Dist")
+    found = [re.fullmatch(r"([\w.-]+?)([=<>!~].*)?", requirement) for requirement in requirements]
+    floors = {match[1]: match[2] for match in found if match and match[1] in FLOORS}
+    assert floors == FLOORS
+
+
+def test_the_licence_is_that_of_all_that_a_wheel_carries(metadata):
+    card = (ROOT / "graphdep/parsing/bundled/MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "CC BY-SA 4.0" in card
+    assert "PDDL 1.0" in card
+    assert metadata["License-Expression"] == "MIT AND CC-BY-SA-4.0 AND PDDL-1.0"
+    files = metadata.get_all("License-File")
+    assert {Path(file).name for file in files} == {"LICENSE", "MODEL_CARD.md", "CC-BY-SA-4.0.txt"}
