@@ -41,7 +41,9 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
     ),
     "recosa": _recurrent("ReCoSa: recurrent utterances, self-attention between them", "recosa"),
     "lisa": ModelPreset(
-        "LISA: one head of one layer sees the governor alone", "lisa-complete", overrides={"encoder": "lisa"}
+        "LISA: one head of one layer sees the governor alone, which is given and not learnt",
+        "lisa-complete",
+        overrides={"encoder": "lisa"},
     ),
     "gate": ModelPreset(
         "GATE: words at most max_distance arcs apart",
@@ -57,9 +59,9 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
     "hred": _recurrent("HRED: recurrent utterances and context", "hred"),
     "hran": _recurrent("HRAN: recurrent, with attention to words and utterances", "hran"),
     # as many parameters as the Transformer
-    "dialogbert-small": _dialogbert("DialogBERT with two layers over words, one over utterances", **_SMALL),
+    "dialogbert-small": _dialogbert("small DialogBERT: two layers over words, one over utterances", **_SMALL),
     "dialogbert-dra-small": _dialogbert(
-        "DialogBERT+DRA with two layers over words, one over utterances",
+        "small DialogBERT+DRA: two layers over words, one over utterances",
         edges="dra",
         position_embedding=False,
         **_SMALL,

@@ -135,7 +135,8 @@ MODELS: dict[str, ModelPreset] = {
         "Tree-LSTM up and down the dependency tree, learning rate 0.01", "bitree-lstm", lr=0.01
     ),
     "tree-transformer": _baseline(
-        "Tree-Transformer over the dependency tree, simplified", "tree-transformer"
+        "simplified Tree-Transformer over the dependency tree: no branches, no position codes",
+        "tree-transformer",
     ),
     # on a pretrained encoder
     "bert": _bert("the pretrained encoder alone"),
