@@ -76,7 +76,7 @@ def _positions(position: Tensor, first: Tensor) -> Tensor:
 
 def _check(data: Data, pieces: Sequence[Sequence[int]]) -> Tensor:
     """The number of pieces of each node."""
-    if "batch" in data or "edge_index" in data:
+    if "batch" in data or "edge_index" in data or "clique" in data:
         raise ValueError(
             "'data' must be one example without edges (expand it before batching and transforms)"
         )

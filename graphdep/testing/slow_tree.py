@@ -65,9 +65,11 @@ def attended(data: Data) -> dict[tuple[int, int], int]:
 
     Asserts what every transform promises: sorted by target, then source, each pair once, int64.
     """
-    assert data.edge_index.dtype == torch.long
-    assert data.edge_index.shape[0] == 2
-    source, target = data.edge_index.tolist()
+    assert ("clique" in data) == ("edge_index_explicit" in data) != ("edge_index" in data)
+    edge_index = data["edge_index_explicit" if "clique" in data else "edge_index"]
+    assert edge_index.dtype == torch.long
+    assert edge_index.shape[0] == 2
+    source, target = edge_index.tolist()
     order = list(zip(target, source))
     assert order == sorted(set(order)), "edges are not sorted by target and source"
     types = data.edge_type.tolist() if "edge_type" in data else [0] * len(source)

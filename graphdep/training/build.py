@@ -75,7 +75,7 @@ def _edges(config: TrainConfig, name: str) -> list[BaseTransform]:
     taken = inspect.signature(T.PRESETS[name]).parameters
     # Labels and directions are settings of sentences alone; elsewhere the preset's own hold.
     options = [option for option in _EDGE_OPTIONS if option in taken and hasattr(config, option)]
-    edges = T.resolve(name, **{option: getattr(config, option) for option in options})
+    edges = T.resolve(name, implicit=True, **{option: getattr(config, option) for option in options})
     probe = edges(_PROBE.clone())
     if probe.num_nodes != _PROBE.num_nodes:
         raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")

@@ -56,7 +56,8 @@ def resolve_edges(config: SentenceConfig) -> BaseTransform:
     """
     assert config.edges is not None
     options = inspect.signature(T.PRESETS[config.edges]).parameters
-    edges = T.resolve(config.edges, **{k: v for k, v in _options(config).items() if k in options})
+    own = {k: v for k, v in _options(config).items() if k in options}
+    edges = T.resolve(config.edges, implicit=True, **own)
     if _cls_sees_all(edges):
         return edges
     if not isinstance(edges, T.EdgeConstructor):
@@ -124,7 +125,6 @@ def _cls_sees_all(edges: BaseTransform) -> bool:
     data = _probe(edges)
     (cls,) = (data.node_type == NodeType.CLS).nonzero()
     seen = data.node_type != NodeType.WORD  # what is no word need not be seen
-    seen[data.edge_index[0, data.edge_index[1] == cls]] = True
-    if "clique" in data and data.clique[cls] >= 0:
-        seen |= data.clique == data.clique[cls]
+    source, target = A.AttentionLayout.of(data).pairs
+    seen[source[target == cls]] = True
     return bool(seen.all())

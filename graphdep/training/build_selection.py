@@ -62,9 +62,8 @@ def sia_edges(config: SelectionConfig) -> BaseTransform:
     options = inspect.signature(T.PRESETS[config.sia_edges]).parameters.keys()
     given = [name for name in ("max_sum", "direction", "special") if name in options]
     own: dict[str, Any] = {name: getattr(config, name) for name in given}
-    if config.sia_mask == "multiplicative" and "materialize" in options:
-        own["materialize"] = True  # it looks at pairs one by one
-    return T.resolve(config.sia_edges, **own)
+    # The multiplicative mask looks at pairs one by one.
+    return T.resolve(config.sia_edges, implicit=config.sia_mask != "multiplicative", **own)
 
 
 def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) -> nn.Module:

@@ -51,15 +51,22 @@ def write(
     return out
 
 
-def write_edges(
-    nodes: Nodes, edge_index: Tensor, clique: Tensor | None, edge_type: Tensor | None = None
-) -> Data:
-    """Returns a copy of the data with these edges, sorted by target, in place of all earlier ones."""
+def write_edges(nodes: Nodes, edge_index: Tensor, clique: Tensor | None, **columns: Tensor) -> Data:
+    """Returns a copy of the data with these edges, sorted by target, in place of all earlier ones.
+
+    Beside cliques they are not all pairs, so that they do not go under the name that all layers read.
+
+    Args:
+        nodes: The nodes.
+        edge_index: The edges ``[2, num_edges]``.
+        clique: Stands for further pairs.
+        **columns: Further keys with a row an edge, such as ``edge_type``.
+    """
     data = nodes.data
     stale = [
         key for key in sorted(data.keys()) if key.startswith("edge_") and not key.endswith(("_batch", "_ptr"))
     ]
-    keys = {"edge_index": edge_index} | ({} if edge_type is None else {"edge_type": edge_type})
+    keys = {"edge_index" if clique is None else "edge_index_explicit": edge_index, **columns}
     # The targets ascend, so the edges of an example are those whose target lies between its nodes.
     ends = torch.searchsorted(edge_index[1].contiguous(), nodes.ptr)
     remove = [key for key in (*stale, "clique") if key in data and key not in keys]

@@ -1,4 +1,4 @@
-"""All pairs of nodes, without writing them out."""
+"""All pairs of nodes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from graphdep.transforms.nodes import Nodes
 class CompleteEdges(EdgeConstructor):
     r"""All nodes of an utterance or of an example attend to one another, as in "Attention Is All You Need".
 
-    The pairs stay implicit: the transform writes the node key :obj:`clique` and an :obj:`edge_index`
-    without columns. Attention gives the same result with ``materialize=True``, which writes the pairs out.
+    The pairs are written out, so that any layer can read them. With ``implicit=True`` the data has the node
+    key :obj:`clique` in their place, which takes memory for the nodes alone; see :class:`EdgeConstructor`.
+    Attention gives the same result over both.
 
     Args:
         scope: ``"utterance"`` or ``"example"``. (default: ``"example"``)
         node_types: Types of the nodes that take part, as :class:`~graphdep.NodeType` or by name.
             (default: all)
-        materialize: Write the pairs to :obj:`edge_index`, no :obj:`clique`. (default: :obj:`False`)
+        implicit: Write :obj:`clique` and no :obj:`edge_index`. (default: :obj:`False`)
 
     Raises:
         ValueError: If an option is none of those.
@@ -34,15 +35,15 @@ class CompleteEdges(EdgeConstructor):
         scope: str = "example",
         *,
         node_types: Iterable[NodeType | str] = tuple(NodeType),
-        materialize: bool = False,
+        implicit: bool = False,
     ) -> None:
         self.scope = choice("scope", scope, ("utterance", "example"))
         self.node_types = node_type_names(node_types)
-        self.materialize = bool(materialize)
+        self.implicit = bool(implicit)
 
     def build(self, nodes: Nodes) -> EdgeSet:
         number = nodes["utterance"] if self.scope == "utterance" else torch.zeros_like(nodes.index)
         if len(self.node_types) < len(NodeType):
             number = torch.where(nodes.is_type(self.node_types), number, -1)
         edges = EdgeSet(nodes, nodes.index[:0], nodes.index[:0], number)
-        return edges.materialize() if self.materialize else edges
+        return edges if self.implicit else edges.materialize()

@@ -20,8 +20,12 @@ class EdgeConstructor(BaseTransform):
 
     ``a | b``, ``a & b`` and ``a - b`` are again constructors. Applied to a
     :class:`~torch_geometric.data.Data` or to a :class:`~torch_geometric.data.Batch`, on any device, a
-    constructor writes :obj:`edge_index` (and :obj:`clique`, where cliques are part of it) in place of all
-    earlier edges; it never joins two examples.
+    constructor writes :obj:`edge_index` in place of all earlier edges; it never joins two examples.
+
+    :obj:`edge_index` holds every pair, unless a part was told to be ``implicit``. Then the data has
+    :obj:`clique`, which stands for its pairs, :obj:`edge_index_explicit` with the others, and **no**
+    :obj:`edge_index`, so that nothing takes a part of the pairs for all of them. Such data is read by
+    :meth:`AttentionLayout.of(data) <graphdep.nn.attention.AttentionLayout.of>`.
 
     A pair of **words** stands for all pairs of their pieces with ``pieces="all"``, and for the pair of
     their first pieces with ``pieces="first"``; with one node a word both are the same.
@@ -29,6 +33,8 @@ class EdgeConstructor(BaseTransform):
     Shapes:
         - ``edge_index``: :math:`(2, |\mathcal{E}|)`, row 0 the source, row 1 the target; sorted by target,
           then source. The target attends to the source.
+        - ``edge_index_explicit``: the same, of implicit data: the pairs that are in no clique, and those that
+          have a type
         - ``clique``: :math:`(|\mathcal{V}|)`, long: nodes of one example with the same number >= 0 see one
           another, each node itself included; -1 is in no clique.
     """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import torch
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.transforms._options import constructor_repr
+from graphdep.transforms._ranges import contains
 from graphdep.transforms._write import write_edges
 from graphdep.transforms.edge_constructor import EdgeConstructor
 from graphdep.transforms.nodes import Nodes
@@ -14,19 +16,21 @@ from graphdep.transforms.nodes import Nodes
 class MarkedEdges(BaseTransform):
     r"""All pairs of one constructor, those of another written out among them.
 
-    The set of pairs is ``edges | among``. A union keeps a pair that is in a clique out of
-    :obj:`edge_index`, since it would say nothing new; here all pairs of :obj:`edges` are written, so that a
-    layer can treat them in another way than the rest, as :class:`~graphdep.nn.conv.LISAConv` does. A set does
-    not know which of its pairs are marked, so this is no :class:`EdgeConstructor` and part of no union.
+    The set of pairs is ``edges | among``, and :obj:`edge_mark` tells those of :obj:`edges`, so that a layer
+    can treat them in another way than the rest, as :class:`~graphdep.nn.conv.LISAConv` does. Where
+    :obj:`among` is implicit, so is the data: :obj:`edge_index_explicit` then has all pairs of :obj:`edges`
+    and no others. A set does not know which of its pairs are marked, so this is no :class:`EdgeConstructor`
+    and part of no union.
 
     Args:
-        edges: The pairs to write to :obj:`edge_index`.
-        among: What gives :obj:`clique`; it must not write pairs of its own, which could not be told from
-            those of :obj:`edges`.
+        edges: The pairs to mark.
+        among: The other pairs. If it is implicit, it must give cliques and no pairs beside them.
+
+    Shapes:
+        - ``edge_mark``: :math:`(|\mathcal{E}|)`, bool
 
     Raises:
-        ValueError: If one of them is no edge constructor, or :obj:`among` writes pairs out or gives no
-            cliques.
+        ValueError: If one of them is no edge constructor, or :obj:`among` gives cliques and other pairs.
     """
 
     def __init__(self, edges: EdgeConstructor, among: EdgeConstructor) -> None:
@@ -37,10 +41,16 @@ class MarkedEdges(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         nodes = Nodes(data)
-        among = self.among.build(nodes)
-        if among.clique is None or among.edge_index.size(1):
-            raise ValueError(f"'among' must give cliques and nothing else (got {self.among!r})")
-        return write_edges(nodes, self.edges.build(nodes).materialize().edge_index, among.clique)
+        marked, among = self.edges.build(nodes).materialize(), self.among.build(nodes)
+        if among.clique is None:
+            every = marked | among
+            return write_edges(nodes, every.edge_index, None, edge_mark=contains(marked.keys, every.keys))
+        if among.edge_index.size(1):
+            raise ValueError(
+                f"'among' must give cliques and nothing else where it is implicit (got {self.among!r})"
+            )
+        mark = torch.ones_like(marked.keys, dtype=torch.bool)
+        return write_edges(nodes, marked.edge_index, among.clique, edge_mark=mark)
 
     def __repr__(self) -> str:
         return constructor_repr(self)

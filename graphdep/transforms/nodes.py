@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
 from graphdep.data import NodeType
+from graphdep.transforms._node_table import check_table
 from graphdep.transforms._options import choice
 from graphdep.transforms._ranges import expand_ranges
 
@@ -24,12 +25,14 @@ class Nodes:
         data: One example or a batch of them, with the keys that :func:`graphdep.to_data` writes.
 
     Raises:
-        ValueError: If the data is no ``Data``, or a key that is asked for is missing.
+        ValueError: If the data is no ``Data``, a key that is asked for is missing, or the keys do not fit each
+            other, as where PyG's ``subgraph`` or ``VirtualNode`` has changed the nodes under them.
     """
 
     def __init__(self, data: Data) -> None:
         if not isinstance(data, Data):
             raise ValueError(f"'data' must be a Data or a Batch of them (got {type(data).__name__})")
+        check_table(data)
         self.data = data
 
     def __getitem__(self, key: str) -> Tensor:

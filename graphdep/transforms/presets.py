@@ -1,4 +1,8 @@
-"""The papers' edges by name."""
+"""The papers' edges by name.
+
+Every preset takes ``implicit``: a complete graph is then not written out, see :class:`CompleteEdges`, as the
+models of this library are trained. Where a preset has no complete graph it changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +30,17 @@ from graphdep.transforms.tree_path_types import TreePathTypes
 from graphdep.transforms.unlabelled import Unlabelled
 
 
-def transformer(*, scope: str = "example", materialize: bool = False) -> BaseTransform:
+def transformer(*, scope: str = "example", implicit: bool = False) -> BaseTransform:
     """Complete graph over the example."""
-    return CompleteEdges(scope, materialize=materialize)
+    return CompleteEdges(scope, implicit=implicit)
 
 
-def transformer_utterance(*, materialize: bool = False) -> BaseTransform:
+def transformer_utterance(*, implicit: bool = False) -> BaseTransform:
     """Complete graph over each utterance: the control with DRA's scope."""
-    return CompleteEdges("utterance", materialize=materialize)
+    return CompleteEdges("utterance", implicit=implicit)
 
 
-def dra(*, root_scope: str = "utterance", pieces: str = "all") -> BaseTransform:
+def dra(*, root_scope: str = "utterance", pieces: str = "all", implicit: bool = False) -> BaseTransform:
     """Governors attend to dependents, ROOT to its utterance (``root_scope="example"``: to the example).
 
     Without position embedding neither the order of words nor that of turns is known: words with the same
@@ -46,7 +50,12 @@ def dra(*, root_scope: str = "utterance", pieces: str = "all") -> BaseTransform:
 
 
 def sia(
-    *, max_sum: int = 4, pieces: str = "all", direction: str = "ancestors", special: str = "example"
+    *,
+    max_sum: int = 4,
+    pieces: str = "all",
+    direction: str = "ancestors",
+    special: str = "example",
+    implicit: bool = False,
 ) -> BaseTransform:
     """Ancestors in the utterance or small depths in the example, self, special nodes with the example.
 
@@ -61,13 +70,15 @@ def sia(
 
 
 def sia_intra(
-    *, pieces: str = "all", direction: str = "ancestors", special: str = "example"
+    *, pieces: str = "all", direction: str = "ancestors", special: str = "example", implicit: bool = False
 ) -> BaseTransform:
     """SIA without the pairs of small depth: ancestors in the utterance, special nodes with the example."""
     return _with_special(_ancestors(direction, pieces) | SelfLoops(pieces=pieces), special)
 
 
-def sia_inter(*, max_sum: int = 4, pieces: str = "all", special: str = "example") -> BaseTransform:
+def sia_inter(
+    *, max_sum: int = 4, pieces: str = "all", special: str = "example", implicit: bool = False
+) -> BaseTransform:
     """SIA without ancestors: small depths in the example, special nodes with the example."""
     return _with_special(DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces), special)
 
@@ -92,6 +103,7 @@ def dam(
     relation_links: bool = False,
     labels: bool = True,
     position: str = "sequence",
+    implicit: bool = False,
 ) -> BaseTransform:
     """A node per arc; words and special nodes of the example complete, words with their relation nodes.
 
@@ -102,8 +114,8 @@ def dam(
     encoder share its last one. Not in the paper: ``relation_links`` lets relations of arcs that share a word
     see each other, and ``labels=False`` makes all of them one, see :class:`Unlabelled`.
     """
-    edges = CompleteEdges("example", node_types=("ROOT", "WORD", "CLS", "SEP", "EOU"))
-    edges = edges | RelationEdges(direction, pieces=pieces)
+    words = ("ROOT", "WORD", "CLS", "SEP", "EOU")
+    edges = CompleteEdges(node_types=words, implicit=implicit) | RelationEdges(direction, pieces=pieces)
     if overview:
         edges = edges | SpecialEdges(overview, others=("RELATION",))
     if relation_links:
@@ -111,20 +123,20 @@ def dam(
     return Compose([*([] if labels else [Unlabelled()]), RelationNodes(position), edges])
 
 
-def lisa(*, pieces: str = "all") -> EdgeConstructor:
+def lisa(*, pieces: str = "all", implicit: bool = False) -> EdgeConstructor:
     """Each word attends to its governor in the utterance, a node without one to itself; for one head."""
     return DependencyEdges("dependent", pieces=pieces) | SelfLoops("tops", pieces=pieces)
 
 
-def gate(*, max_distance: int = 1, pieces: str = "all") -> BaseTransform:
+def gate(*, max_distance: int = 1, pieces: str = "all", implicit: bool = False) -> BaseTransform:
     """Words of the utterance at most ``max_distance`` arcs apart, with types that tell how many."""
     edges = TreeDistanceEdges(max_distance, pieces=pieces)
     return Compose([edges, TreePathTypes(max_distance, pieces=pieces)])
 
 
-def lisa_complete(*, scope: str = "example", pieces: str = "all") -> MarkedEdges:
+def lisa_complete(*, scope: str = "example", pieces: str = "all", implicit: bool = False) -> MarkedEdges:
     """The edges of ``lisa`` for some heads, among all pairs of the example (or utterance) for the others."""
-    return MarkedEdges(lisa(pieces=pieces), CompleteEdges(scope))
+    return MarkedEdges(lisa(pieces=pieces), CompleteEdges(scope, implicit=implicit))
 
 
 def g2g(
@@ -134,13 +146,20 @@ def g2g(
     labels: bool = True,
     directions: bool = True,
     pieces: str = "all",
+    implicit: bool = False,
 ) -> BaseTransform:
     """Complete graph over the example, arcs typed by their label in both directions.
 
     ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
     """
     return dt(
-        max_distance=1, scope=scope, self_type=self_type, labels=labels, directions=directions, pieces=pieces
+        max_distance=1,
+        scope=scope,
+        self_type=self_type,
+        labels=labels,
+        directions=directions,
+        pieces=pieces,
+        implicit=implicit,
     )
 
 
@@ -152,17 +171,23 @@ def dt(
     labels: bool = True,
     directions: bool = True,
     pieces: str = "all",
+    implicit: bool = False,
 ) -> BaseTransform:
     """Complete graph over each utterance (or example), pairs typed by arc labels and short paths.
 
     ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
     """
     types = TreePathTypes(max_distance, self_type=self_type, pieces=pieces)
-    return Compose([CompleteEdges(scope), types, *_merged(labels, directions)])
+    return Compose([CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
 
 
 def dt_related(
-    *, max_distance: int = 2, labels: bool = True, directions: bool = True, pieces: str = "all"
+    *,
+    max_distance: int = 2,
+    labels: bool = True,
+    directions: bool = True,
+    pieces: str = "all",
+    implicit: bool = False,
 ) -> BaseTransform:
     """DT without untyped pairs: words of the utterance at most ``max_distance`` arcs apart, typed."""
     types = TreePathTypes(max_distance, pieces=pieces)
@@ -195,7 +220,7 @@ def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTran
 
     Args:
         name_or_instance: A name in ``PRESETS`` or any transform.
-        **kwargs: Options of the preset.
+        **kwargs: Options of the preset. All take ``implicit``, a preset of your own need not.
 
     Raises:
         ValueError: If there is no such preset or option (the message lists those there are), or if
@@ -211,6 +236,8 @@ def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTran
     if preset is None:
         raise ValueError(f"no preset {name_or_instance!r}; choose one of {', '.join(PRESETS)}")
     options = inspect.signature(preset).parameters
+    if "implicit" not in options:
+        kwargs.pop("implicit", None)
     unknown = sorted(kwargs.keys() - options.keys())
     if unknown:
         names = ", ".join(map(repr, unknown))

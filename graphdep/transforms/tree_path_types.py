@@ -47,7 +47,7 @@ class TreePathTypes(BaseTransform):
     different trees and nodes outside the trees have NONE (and SELF with themselves). The paper says "less
     than a threshold, 2 in the example", which would add nothing to the arcs: at most 2 is meant.
 
-    Written-out edges keep their pairs, sorted by target. Of the pairs of a :obj:`clique`, those with
+    Edges keep their pairs, sorted by target. Of the pairs of a :obj:`clique` (implicit data), those with
     another type than NONE are written out beside it; the others stay implicit and have no relation. Other
     ``edge_*`` keys are dropped, since their rows no longer fit. Pieces: all pairs of pieces of two words
     have the type of the words, pieces of one word SELF; with ``pieces="first"`` only first pieces have
@@ -63,7 +63,7 @@ class TreePathTypes(BaseTransform):
 
     Raises:
         ValueError: If :obj:`max_distance` is negative or larger than the longest path that has an id, or
-            if the data has neither :obj:`edge_index` nor :obj:`clique`.
+            if the data has no edges.
     """
 
     def __init__(self, max_distance: int = 2, *, self_type: bool = True, pieces: str = "all") -> None:
@@ -76,18 +76,18 @@ class TreePathTypes(BaseTransform):
     def forward(self, data: Data) -> Data:
         nodes = Nodes(data)
         clique = data.get("clique", None)
-        edge_index = nodes.index.new_empty(2, 0) if "edge_index" not in data else data["edge_index"]
-        if "edge_index" not in data and clique is None:
+        edge_index = data.get("edge_index" if clique is None else "edge_index_explicit", None)
+        if edge_index is None:
             raise ValueError("TreePathTypes types edges: put a transform that builds them before it")
         explicit = EdgeSet(nodes, edge_index[0], edge_index[1])
         edge_type = self._type_of(nodes, explicit.edge_index)
         if clique is None:
-            return write_edges(nodes, explicit.edge_index, None, edge_type)
+            return write_edges(nodes, explicit.edge_index, None, edge_type=edge_type)
         source, target, kind = self._related_pairs(nodes)
         inside = (clique[source] == clique[target]) & (clique[source] >= 0)
         keys = torch.cat([explicit.keys, pair_keys(source[inside], target[inside])])
         keys, edge_type = _sorted(keys, torch.cat([edge_type, kind[inside]]))
-        return write_edges(nodes, pairs_of(keys), clique, edge_type)
+        return write_edges(nodes, pairs_of(keys), clique, edge_type=edge_type)
 
     def _type_of(self, nodes: Nodes, edge_index: Tensor) -> Tensor:
         """The type of each of the given pairs."""

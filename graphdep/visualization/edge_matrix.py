@@ -9,6 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch_geometric.data import Data
 
+from graphdep.nn.attention import AttentionLayout
 from graphdep.visualization.style import COLOURS, PALE, check_labels, label_matrix
 from graphdep.vocab import RelationVocab
 
@@ -18,26 +19,26 @@ def plot_edge_matrix(
 ) -> Figure:
     """The edges of one example: row :math:`i` has a coloured cell where word :math:`i` attends.
 
-    Pairs of a clique are coloured, too. With :obj:`relations`, cells show the edge's relation.
+    Where the edges have types, pairs without a relation are pale. With :obj:`relations`, cells show the
+    edge's relation.
 
     Args:
         data: One example with edges.
         labels: A word a node.
-        relations: Names of ``edge_type``. (default: :obj:`None`)
+        relations: Names of ``edge_type``, if the data has that. (default: :obj:`None`)
         title: Title. (default: none)
 
     Raises:
         ValueError: If the example has no edges or a wrong number of labels.
     """
-    if data.edge_index is None:
-        raise ValueError("the data has no 'edge_index': apply an edge constructor, e.g. resolve('dra')")
+    layout = AttentionLayout.of(data).materialize()
     check_labels(labels, data.num_nodes)
+    source, target = layout.edge_index.cpu()
+    types = torch.ones_like(source) if layout.edge_type is None else layout.edge_type.cpu()
+    related = types != RelationVocab.NONE
     mask = torch.zeros(data.num_nodes, data.num_nodes)
-    if "clique" in data:
-        mask[(data.clique[:, None] == data.clique) & (data.clique >= 0)[:, None]] = 1
-    source, target = data.edge_index.cpu()
-    mask[target, source] = 2 if "clique" in data else 1
-    names = relations if "edge_type" in data else None
+    mask[target, source] = torch.where(related, 1.0 if bool(related.all()) else 2.0, 1.0)
+    names = relations if layout.edge_type is not None else None
     side = 1.6 + (0.62 if names is not None else 0.34) * len(labels)
     figure = Figure(figsize=(side, side), layout="constrained")
     axes = figure.subplots()
@@ -48,7 +49,8 @@ def plot_edge_matrix(
         vmax=2,
     )
     if names is not None:
-        for s, t, kind in zip(source.tolist(), target.tolist(), data.edge_type.tolist()):
+        pairs = torch.stack([source, target, types])[:, related]
+        for s, t, kind in pairs.t().tolist():
             axes.text(s, t, names.label(kind), ha="center", va="center", fontsize=7)
     label_matrix(axes, labels, f"{title}\nrow: the word that attends; column: the word it sees")
     return figure

@@ -3,11 +3,12 @@
 from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.edge_terms import EdgeTerms
 from graphdep.nn.attention.gated_relation_score import GatedRelationScore
-from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.layout import Adj, AttentionLayout
 from graphdep.nn.attention.packed_attention import packed_attention
 from graphdep.nn.attention.relation_key_value import RelationKeyValue
 
 __all__ = [
+    "Adj",
     "AttentionLayout",
     "EdgeTerms",
     "GatedRelationScore",

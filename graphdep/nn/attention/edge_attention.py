@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,7 +16,6 @@ from graphdep.nn.attention.segment import segment_attention
 BACKENDS = ("auto", "reference", "segment", "dense", "triton")
 
 
-@torch.compiler.disable  # sizes of blocks are data: tracing them would compile anew for every batch
 def edge_attention(
     query: Tensor,
     key: Tensor,
@@ -44,6 +44,9 @@ def edge_attention(
     of the edges that end in :math:`i`, and the nodes of :math:`i`'s clique, :math:`i` included; a pair that
     is an edge and in a clique is one pair, with the edge's score terms. A target without any source gets
     zeros.
+
+    ``torch.compile`` traces pairs that are written out, with ``backend="reference"`` or ``"auto"``. Cliques
+    and the other backends break the graph, since the sizes of their blocks are data.
 
     Args:
         query, key, value: Node states per head.
@@ -78,7 +81,32 @@ def edge_attention(
     _check_states(query, key, value, layout, dropout_p)
     _check_edge_terms(query, layout, attn_bias, score_scale, edge_key, edge_value)
     attn_bias = _fold_edge_key(query, layout, attn_bias, score_scale, edge_key)
-    name = _choose(backend, layout, query)
+    options = (dropout_p, return_attention_weights)
+    args = (query, key, value, layout, attn_bias, score_scale, edge_value, *options)
+    if torch.compiler.is_compiling() and layout.group is None and backend in ("auto", "reference"):
+        return _attend(*args, "reference")
+    return _attend_eagerly(backend, *args)
+
+
+@torch.compiler.disable(reason="the sizes of blocks are data: layout.materialize() has written-out pairs")
+def _attend_eagerly(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: Any) -> Any:
+    """Tracing the blocks would compile anew for every batch."""
+    return _attend(query, key, value, *args, _choose(backend, args[0], query))
+
+
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    layout: AttentionLayout,
+    attn_bias: Tensor | None,
+    score_scale: Tensor | None,
+    edge_value: Tensor | None,
+    dropout_p: float,
+    return_attention_weights: bool,
+    name: str,
+) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
+    """The attention by the backend of that name."""
     if name == "dense" and not (return_attention_weights and (dropout_p > 0 or layout.group is not None)):
         need_alpha = return_attention_weights or edge_value is not None
         out, alpha = dense_attention(query, key, value, layout, attn_bias, score_scale, dropout_p, need_alpha)
@@ -89,11 +117,11 @@ def edge_attention(
         return (out, (layout.pairs, alpha)) if return_attention_weights and alpha is not None else out
     # Everything else works on pairs written out; asking for all weights is asking for just that.
     pairs, attn_bias, score_scale, edge_value = _write_out(layout, attn_bias, score_scale, edge_value)
-    args = (attn_bias, score_scale, edge_value, dropout_p)
+    terms = (attn_bias, score_scale, edge_value)
     if name == "segment":
-        out, alpha = segment_attention(query, key, value, layout.materialize(), *args)
+        out, alpha = segment_attention(query, key, value, layout.materialize(), *terms, dropout_p)
     else:
-        out, alpha = reference_attention(query, key, value, pairs, *args)
+        out, alpha = reference_attention(query, key, value, pairs, *terms, dropout_p)
     return (out, (pairs, alpha)) if return_attention_weights else out
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
+
+from graphdep.transforms import Nodes
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class AttentionLayout:
 
     A pair may attend if it is an edge or if both nodes are in one clique; a pair that is both is one pair.
     What a backend needs (all pairs written out, or padded blocks) is computed on first use and kept, so build
-    one layout a batch and hand it to all layers.
+    one layout a batch, with :meth:`of`, and hand it to all layers in the place of :obj:`edge_index`.
 
     Args:
         edge_index: Explicit edges ``[2, num_edges]``, source -> target.
@@ -48,17 +53,61 @@ class AttentionLayout:
             (default: :obj:`None`)
         ptr: Example boundaries ``[num_examples + 1]``, which tell equal clique numbers of different examples
             apart. (default: one example)
+        edge_type: Relations of the edges ``[num_edges]``, for convs that read them. (default: :obj:`None`)
+        edge_mark: Which edges are marked ``[num_edges]``, for convs that tell them from the others.
+            (default: :obj:`None`)
 
     Raises:
         ValueError: If a shape or dtype is wrong or a node does not exist.
     """
 
     def __init__(
-        self, edge_index: Tensor, num_nodes: int, *, clique: Tensor | None = None, ptr: Tensor | None = None
+        self,
+        edge_index: Tensor,
+        num_nodes: int,
+        *,
+        clique: Tensor | None = None,
+        ptr: Tensor | None = None,
+        edge_type: Tensor | None = None,
+        edge_mark: Tensor | None = None,
     ) -> None:
         _check(edge_index, num_nodes, clique, ptr)
         self.edge_index, self.num_nodes, self.clique, self.ptr = edge_index, num_nodes, clique, ptr
+        self.edge_type, self.edge_mark = edge_type, edge_mark
         self._rows: dict[int, tuple[Tensor, Tensor]] = {}
+
+    @classmethod
+    @torch.compiler.disable  # the number of edges is data
+    def of(cls, data: Data) -> AttentionLayout:
+        """The layout of the edges that the data has, written out or implicit.
+
+        Args:
+            data: One example or a batch, with or without the node table of :func:`graphdep.to_data`.
+
+        Raises:
+            ValueError: If the data has no edges, or cliques beside an :obj:`edge_index` of another transform,
+                an edge joins two examples, or the node table does not fit the nodes
+                (:class:`~graphdep.transforms.Nodes`).
+        """
+        nodes, clique = Nodes(data), data.get("clique")
+        edge_index = data.edge_index
+        if edge_index is None and clique is not None:
+            edge_index = data.get("edge_index_explicit")
+        elif clique is not None:
+            raise ValueError(
+                "the data has an 'edge_index' beside the 'clique' of implicit edges: which are meant? Build "
+                "the edges without implicit=True before another transform adds some"
+            )
+        if edge_index is None:
+            raise ValueError(
+                "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
+            )
+        edge_index = dense_edges(edge_index)
+        _check_within_examples(edge_index, data.get("batch"))
+        # A batch may come without 'ptr', but never may its cliques be one.
+        ptr = nodes.ptr if "batch" in data else data.get("ptr")
+        own = {key: data.get(key) for key in ("edge_type", "edge_mark")}
+        return cls(edge_index, data.num_nodes, clique=clique, ptr=ptr, **own)
 
     def __repr__(self) -> str:
         size = f"{self.num_nodes} nodes, {self.num_edges} edges"
@@ -90,6 +139,20 @@ class AttentionLayout:
         pairs = _clique_pairs(self.group)
         known = torch.isin(_key(pairs, self.num_nodes), _key(self.edge_index, self.num_nodes))
         return torch.cat([self.edge_index, pairs[:, ~known]], dim=1)
+
+    @cached_property
+    def marks(self) -> Tensor:
+        """Numbers of the marked edges; where none has a mark, of those that are written out beside
+        cliques.
+        """
+        if self.edge_mark is not None:
+            return self.edge_mark.nonzero().view(-1)
+        return torch.arange(0 if self.clique is None else self.num_edges, device=self.edge_index.device)
+
+    @cached_property
+    def marked(self) -> AttentionLayout:
+        """The edges :obj:`marks` alone."""
+        return AttentionLayout(self.edge_index[:, self.marks], self.num_nodes)
 
     @cached_property
     def by_target(self) -> tuple[Tensor, Tensor]:
@@ -235,10 +298,47 @@ class AttentionLayout:
 
     @cached_property
     def _explicit(self) -> AttentionLayout:
-        return AttentionLayout(self.pairs, self.num_nodes)
+        new = self.pairs.size(1) - self.num_edges  # of no relation (0) and without a mark
+        columns = [None if x is None else F.pad(x, (0, new)) for x in (self.edge_type, self.edge_mark)]
+        return AttentionLayout(
+            self.pairs, self.num_nodes, ptr=self.ptr, edge_type=columns[0], edge_mark=columns[1]
+        )
 
 
-@torch.compiler.disable  # reads values
+#: What a conv takes for its edges.
+Adj: TypeAlias = Tensor | AttentionLayout
+
+
+def dense_edges(edge_index: object) -> Tensor:
+    """A plain ``[2, num_edges]`` of what a caller has for edges, or :class:`ValueError`."""
+    if edge_index is None:
+        raise ValueError(
+            "'edge_index' is None: edges that are built with implicit=True have cliques in its place. Pass "
+            "AttentionLayout.of(data), or build them without implicit=True"
+        )
+    if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
+        kind = type(edge_index).__name__
+        raise ValueError(
+            "'edge_index' must be an AttentionLayout or a dense tensor [2, num_edges], not a sparse matrix "
+            f"(got {kind})"
+        )
+    return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
+
+
+def _check_within_examples(edge_index: Tensor, batch: Tensor | None) -> None:
+    """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device."""
+    if batch is None or edge_index.device.type != "cpu" or not edge_index.numel():
+        return
+    source, target = batch[edge_index]
+    if not torch.equal(source, target):
+        first = int((source != target).nonzero()[0])
+        raise ValueError(
+            "'edge_index' joins nodes of different examples (edge "
+            f"{first}: {edge_index[:, first].tolist()}): a transform of a batch must keep to its examples, "
+            "see data.batch"
+        )
+
+
 def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tensor | None) -> None:
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
         got = f"{edge_index.dtype}, {[*edge_index.shape]}"
@@ -249,8 +349,8 @@ def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tenso
     if ptr is not None and (ptr.dim() != 1 or ptr.numel() == 0 or ptr.dtype != torch.long):
         got = f"{ptr.dtype}, {[*ptr.shape]}"
         raise ValueError(f"'ptr' must be a long tensor of shape [num_examples + 1] (got {got})")
-    # Elsewhere the checks of values would stall the device; indexing fails there by itself.
-    if edge_index.device.type != "cpu":
+    # Elsewhere the checks of values would stall the device, or break a graph; indexing fails there by itself.
+    if edge_index.device.type != "cpu" or torch.compiler.is_compiling():
         return
     low, high = (int(x) for x in edge_index.aminmax()) if edge_index.numel() else (0, -1)
     if low < 0 or high >= num_nodes:

@@ -9,7 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv import MessagePassing
 
-from graphdep.nn.attention import AttentionLayout, edge_attention
+from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
+from graphdep.nn.attention.layout import dense_edges
+
+_NO_SCRIPT = "TorchScript is not supported: the number of edges is data. Take torch.compile"
 
 
 class AttentionConv(MessagePassing):
@@ -21,9 +24,16 @@ class AttentionConv(MessagePassing):
         \alpha^h_{ij} = \mathrm{softmax}_j \left(
         \frac{(\mathbf{W}^h_q \mathbf{x}_i)^{\top} \mathbf{W}^h_k \mathbf{x}_j}{\sqrt{d}} \right)
 
-    A node without an incoming edge gets zeros. While an explainer is at work, or hooks are registered,
-    messages are sent edge by edge through :meth:`message`; otherwise one call of
-    :func:`~graphdep.nn.attention.edge_attention` does the same.
+    A node without an incoming edge gets zeros. ``conv(x, data.edge_index)`` is all that it takes, of one
+    example or of a batch. ``conv(x, AttentionLayout.of(data))`` gives the same and costs less: what the pairs
+    need is computed once for all layers, and complete graphs that are built with ``implicit=True`` are never
+    written out.
+
+    While an explainer is at work, or hooks are registered, messages are sent edge by edge through
+    :meth:`message`; otherwise one call of :func:`~graphdep.nn.attention.edge_attention` does the same.
+    ``torch.compile`` takes a conv over written-out pairs as one graph (``fullgraph=True``); cliques break it.
+    Refused are TorchScript (``torch.jit``), ``torch.fx``, sparse matrices for edges, bipartite graphs and
+    lazy sizes (``in_channels=-1``); there is no ``aggr``, ``flow``, ``edge_attr`` or ``size``.
 
     Args:
         in_channels: Size of each input.
@@ -36,8 +46,7 @@ class AttentionConv(MessagePassing):
 
     Shapes:
         - x: :math:`(|\mathcal{V}|, C)`; edge_index: :math:`(2, |\mathcal{E}|)`, the target attends to the
-          source
-        - clique: :math:`(|\mathcal{V}|)`; ptr: :math:`(B + 1)`
+          source, or an :class:`~graphdep.nn.attention.AttentionLayout`
         - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`;
           with :obj:`return_attention_weights` also ``(pairs, alpha)``: :math:`(2, |\mathcal{P}|)`, the edges
           in their order and then the pairs of cliques, and their weights :math:`(|\mathcal{P}|, H)`
@@ -63,6 +72,7 @@ class AttentionConv(MessagePassing):
         self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.reset_parameters()
 
+    takes_layout: ClassVar[bool] = True  # a model hands it an AttentionLayout for its edges
     extra_options: ClassVar[dict[str, Any]] = {}  # a subclass's options and their defaults, for its repr
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -81,51 +91,32 @@ class AttentionConv(MessagePassing):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Adj,
         *,
-        clique: Tensor | None = None,
-        ptr: Tensor | None = None,
-        layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
         return self.attend(
-            x,
-            edge_index,
-            clique=clique,
-            ptr=ptr,
-            layout=layout,
-            return_attention_weights=return_attention_weights,
+            x, self.layout_of(x, edge_index), return_attention_weights=return_attention_weights
         )
 
     def attend(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        layout: AttentionLayout,
         *,
         attn_bias: Tensor | None = None,
         score_scale: Tensor | None = None,
-        clique: Tensor | None = None,
-        ptr: Tensor | None = None,
-        layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
         """Projects, attends with the edges' score terms, joins the heads."""
-        edge_index = self._check(x, edge_index)
-        if layout is None:
-            layout = AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
-        check_layout(layout, edge_index)
-        query, key, value = (
-            lin(x).view(-1, self.heads, self.out_channels)
-            for lin in (self.lin_query, self.lin_key, self.lin_value)
-        )
+        query, key, value = self.project(x)
         weights: tuple[Tensor, Tensor] | None = None
-        if self.sends_messages and layout.group is not None:
-            raise ValueError("a clique has no edges to explain: use CompleteEdges(materialize=True)")
+        self.check_messages(layout)
         out = edge_attention(
             query,
             key,
             value,
-            edge_index,
+            layout.edge_index,
             attn_bias=attn_bias,
             score_scale=score_scale,
             layout=layout,
@@ -136,9 +127,19 @@ class AttentionConv(MessagePassing):
         if isinstance(out, tuple):
             out, weights = out
         if self.sends_messages and weights is not None:
-            out = self.propagate(edge_index, value=value, alpha=weights[1], size=(x.size(0), x.size(0)))
+            out = self.propagate(
+                layout.edge_index, value=value, alpha=weights[1], size=(x.size(0), x.size(0))
+            )
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, weights) if return_attention_weights else out
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, ``[num_nodes, heads, out_channels]`` each."""
+        query, key, value = (
+            lin(x).view(-1, self.heads, self.out_channels)
+            for lin in (self.lin_query, self.lin_key, self.lin_value)
+        )
+        return query, key, value
 
     def message(self, value_j: Tensor, alpha: Tensor) -> Tensor:
         weight = nn.functional.dropout(alpha, self.dropout, self.training)
@@ -151,19 +152,29 @@ class AttentionConv(MessagePassing):
         hooks = [f"_{step}_forward_{when}" for step in steps for when in ("pre_hooks", "hooks")]
         return bool(self.explain) or any(getattr(self, name, None) for name in hooks)
 
-    def _check(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def check_messages(self, layout: AttentionLayout) -> None:
+        """Raises :class:`ValueError` if somebody looks at messages that the pairs of a clique do not send."""
+        if self.sends_messages and layout.group is not None:
+            raise ValueError("a clique has no edges to explain: build the edges without implicit=True")
+
+    def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
+        """Checks the input; returns the layout that it has or that is made of its edges."""
+        if torch.jit.is_tracing():
+            raise ValueError(_NO_SCRIPT)
+        if isinstance(x, torch.fx.Proxy):
+            raise ValueError(f"torch.fx cannot trace {type(self).__name__}: the number of edges is data")
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"'x' must be one tensor: bipartite graphs are not supported (got {type(x).__name__})"
             )
         if x.dim() != 2 or x.size(1) != self.in_channels:
             raise ValueError(f"'x' must have shape [num_nodes, {self.in_channels}] (got {[*x.shape]})")
-        if not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
-            kind = type(edge_index).__name__
-            raise ValueError(
-                f"'edge_index' must be a dense tensor [2, num_edges], not a sparse matrix (got {kind})"
-            )
-        return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
+        if isinstance(edge_index, AttentionLayout):
+            return edge_index
+        return AttentionLayout(dense_edges(edge_index), x.size(0))
+
+    def __prepare_scriptable__(self) -> nn.Module:
+        raise ValueError(_NO_SCRIPT)
 
     def __repr__(self) -> str:
         options = {"concat": True, "dropout": 0.0, "bias": True, "backend": "auto", **self.extra_options}
@@ -180,18 +191,10 @@ def conv_repr(conv: nn.Module, options: Mapping[str, Any]) -> str:
 
 def check_options(in_channels: int, out_channels: int, heads: int, dropout: float) -> None:
     """Raises :class:`ValueError` if a size is below 1 or :obj:`dropout` is no probability."""
+    if in_channels == -1:
+        raise ValueError("'in_channels' must be known: lazy sizes are not supported (got -1)")
     for name, size in (("in_channels", in_channels), ("out_channels", out_channels), ("heads", heads)):
         if size < 1:
             raise ValueError(f"'{name}' must be at least 1 (got {size})")
     if not 0.0 <= dropout <= 1.0:
         raise ValueError(f"'dropout' must be between 0 and 1 (got {dropout})")
-
-
-@torch.compiler.disable  # reads values
-def check_layout(layout: AttentionLayout, edge_index: Tensor) -> None:
-    """Raises :class:`ValueError` if a layout is of other edges; off the CPU only sizes are compared."""
-    same = layout.edge_index is edge_index or layout.edge_index.shape == edge_index.shape
-    if same and layout.edge_index is not edge_index and edge_index.device.type == "cpu":
-        same = torch.equal(layout.edge_index, edge_index)
-    if not same:
-        raise ValueError(f"'layout' ({layout}) is of other edges than 'edge_index' {[*edge_index.shape]}")

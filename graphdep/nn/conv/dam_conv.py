@@ -14,10 +14,9 @@ class DAMConv(AttentionConv):
         \mathbf{V}
 
     The mask :math:`\mathbf{A}` is what ``graphdep.transforms.resolve("dam")`` builds: one relation node per
-    arc; words and special nodes see one another (a clique, so pass :obj:`clique` and :obj:`ptr`), a word and
-    a relation node see each other where they are linked, [CLS] and relation nodes always, a relation node
-    among its own kind only itself. Which of a link's two ends reads the other is a matter of the edges, not
-    of this layer: ``RelationEdges(direction=...)``.
+    arc; words and special nodes see one another, a word and a relation node see each other where they are
+    linked, [CLS] and relation nodes always, a relation node among its own kind only itself. Which of a link's
+    two ends reads the other is a matter of the edges, not of this layer: ``RelationEdges(direction=...)``.
 
     Args:
         in_channels: Size of each input.

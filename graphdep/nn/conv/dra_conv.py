@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention import Adj
 from graphdep.nn.conv.attention_conv import AttentionConv
 
 
@@ -52,21 +52,11 @@ class DRAConv(AttentionConv):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Adj,
         *,
-        clique: Tensor | None = None,
-        ptr: Tensor | None = None,
-        layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        result = self.attend(
-            x,
-            edge_index,
-            clique=clique,
-            ptr=ptr,
-            layout=layout,
-            return_attention_weights=return_attention_weights,
-        )
+        result = super().forward(x, edge_index, return_attention_weights=return_attention_weights)
         if not self.residual:
             return result
         return (x + result[0], result[1]) if return_attention_weights else x + result

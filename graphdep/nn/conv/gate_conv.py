@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention import Adj
 from graphdep.nn.attention.edge_terms import check_count, check_relations
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.vocab import RelationVocab
@@ -45,7 +45,8 @@ class GATEConv(AttentionConv):
             stand too.
 
     Shapes:
-        - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
+        - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
+          :class:`AttentionConv`
 
     Raises:
         ValueError: If a distance is below 1, there is not one for each head, the edges have no types, or the
@@ -78,30 +79,24 @@ class GATEConv(AttentionConv):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Adj,
         edge_type: Tensor | None = None,
         *,
-        clique: Tensor | None = None,
-        ptr: Tensor | None = None,
-        layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        edge_index = self._check(x, edge_index)
+        layout = self.layout_of(x, edge_index)
+        edge_type = layout.edge_type if edge_type is None else edge_type
         if edge_type is None:
             raise ValueError(
                 "'edge_type' is missing: resolve('gate', max_distance=...) gives edges and types"
             )
-        check_count(edge_type, edge_index)
-        layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+        check_count(edge_type, layout.edge_index)
         if layout.group is not None:
-            raise ValueError(
-                "the pairs of a clique have no distance: use TreeDistanceEdges and TreePathTypes"
-            )
+            raise ValueError("the pairs of a clique have no distance: build the edges without implicit=True")
         return self.attend(
             x,
-            edge_index,
+            layout,
             attn_bias=self._bias(edge_type).to(x.dtype),
-            layout=layout,
             return_attention_weights=return_attention_weights,
         )
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.attention.edge_terms import write_out
+from graphdep.nn.attention import Adj
+from graphdep.nn.attention.edge_terms import check_count, write_out
 from graphdep.nn.attention.gated_relation_score import GatedRelationScore
-from graphdep.nn.conv.attention_conv import AttentionConv, check_layout
+from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class GatedRelationConv(AttentionConv):
@@ -31,13 +31,15 @@ class GatedRelationConv(AttentionConv):
         relation_dim: Size of the relation vectors. (default: :obj:`30`)
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
-        untyped: ``"keep"`` or ``"gate"``; the latter writes the pairs of cliques out. (default: ``"keep"``)
+        untyped: ``"keep"`` or ``"gate"``, of pairs without a relation; the latter writes those of cliques
+            out. (default: ``"keep"``)
         relation: Relation vectors shared between layers. (default: :obj:`None`)
         **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
             stand too.
 
     Shapes:
-        - edge_type: :math:`(|\mathcal{E}|)`, long; the others as in :class:`AttentionConv`
+        - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
+          :class:`AttentionConv`
     """
 
     extra_options: ClassVar[dict[str, Any]] = {
@@ -81,29 +83,25 @@ class GatedRelationConv(AttentionConv):
         if hasattr(self, "score"):  # the base class resets before there is one
             self.score.reset_parameters()
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
-        edge_type: Tensor,
+        edge_index: Adj,
+        edge_type: Tensor | None = None,
         *,
-        clique: Tensor | None = None,
-        ptr: Tensor | None = None,
-        layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        edge_index = self._check(x, edge_index)
-        layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
+        layout = self.layout_of(x, edge_index)
+        edge_type = layout.edge_type if edge_type is None else edge_type
+        check_count(edge_type, layout.edge_index)
+        assert edge_type is not None
         if self.score.untyped == "gate":
-            check_layout(layout, edge_index)  # before its pairs take the place of the edges
             layout, edge_type = write_out(layout, edge_type)
-            edge_index = layout.edge_index
-        terms = self.score(x, edge_index, edge_type)
+        terms = self.score(x, layout.edge_index, edge_type)
         return self.attend(
             x,
-            edge_index,
+            layout,
             attn_bias=terms.attn_bias,
             score_scale=terms.score_scale,
-            layout=layout,
             return_attention_weights=return_attention_weights,
         )

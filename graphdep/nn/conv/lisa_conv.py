@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from graphdep.nn.attention import AttentionLayout, edge_attention
-from graphdep.nn.conv.attention_conv import AttentionConv, check_layout
+from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
+from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class LISAConv(AttentionConv):
@@ -24,9 +23,9 @@ class LISAConv(AttentionConv):
         \mathbf{x}'_i = \big\Vert_{h=1}^{H} \sum_{j \in \mathcal{N}^h(i)} \alpha^h_{ij} \mathbf{W}^h_v
         \mathbf{x}_j
 
-    The data has both kinds of pairs: those of cliques, which only the plain heads see, and the edges, which
-    all heads see. ``graphdep.transforms.resolve("lisa-complete")`` builds them: the edges are those to the
-    governor, and a node without one has an edge to itself. The paper uses one such layer.
+    All heads see the marked edges, the plain heads the others too. ``resolve("lisa-complete")`` of
+    :mod:`graphdep.transforms` builds all pairs and marks those to the governor, of a node without one that to
+    itself: ``conv(x, data.edge_index, data.edge_mark)``. The paper uses one such layer.
 
     The paper trains its syntactic head to parse, and may put a given parse in place of what it predicts. Here
     the parse is always given, in training and in testing, and there is no parsing loss. With one governor a
@@ -40,9 +39,12 @@ class LISAConv(AttentionConv):
         **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
             stand too.
 
+    Shapes:
+        - edge_mark: :math:`(|\mathcal{E}|)`, bool, by default that of the layout, and where that has cliques
+          and no marks, all edges beside them; the others as in :class:`AttentionConv`
+
     Raises:
-        ValueError: If there is no syntactic head or no other, the data has no cliques, or an explainer or a
-            hook wants messages, which the pairs of a clique do not send.
+        ValueError: If there is no syntactic head or no other, or no edge could be a marked one.
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"syntactic_heads": 1}
@@ -58,53 +60,63 @@ class LISAConv(AttentionConv):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Adj,
+        edge_mark: Tensor | None = None,
         *,
-        clique: Tensor | None = None,
-        ptr: Tensor | None = None,
-        layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        edge_index = self._check(x, edge_index)
-        layout = layout or AttentionLayout(edge_index, x.size(0), clique=clique, ptr=ptr)
-        check_layout(layout, edge_index)
-        if layout.group is None:
-            raise ValueError(
-                "'clique' is missing: the plain heads see cliques, which resolve('lisa-complete') gives"
-            )
-        if self.sends_messages:
-            raise ValueError("LISAConv sends no messages: its plain heads see cliques, which have no edges")
-        states = [
-            lin(x).view(-1, self.heads, self.out_channels)
-            for lin in (self.lin_query, self.lin_key, self.lin_value)
-        ]
+        layout = self._marked(self.layout_of(x, edge_index), edge_mark)
+        self.check_messages(layout)
+        weights = bool(return_attention_weights) or self.sends_messages
+        query, key, value = self.project(x)
         plain = self.heads - self.syntactic_heads
         parts = [
-            self._part([state[:, heads] for state in states], pairs, bool(return_attention_weights))
-            for heads, pairs in (
-                (slice(plain), layout),
-                (slice(plain, None), AttentionLayout(edge_index, x.size(0))),
-            )
+            self._part(query[:, heads], key[:, heads], value[:, heads], pairs, weights)
+            for heads, pairs in ((slice(plain), layout), (slice(plain, None), layout.marked))
         ]
         out = torch.cat([part[0] for part in parts], dim=1)
+        if not weights:
+            return out.flatten(1) if self.concat else out.mean(dim=1)
+        # The edges come first among all pairs.
+        syntactic = parts[0][1].new_zeros(layout.pairs.size(1), self.syntactic_heads)
+        alpha = torch.cat([parts[0][1], syntactic.index_copy(0, layout.marks, parts[1][1])], dim=1)
+        if self.sends_messages:
+            out = self.propagate(layout.edge_index, value=value, alpha=alpha, size=(x.size(0), x.size(0)))
         out = out.flatten(1) if self.concat else out.mean(dim=1)
-        if not return_attention_weights:
-            return out
-        alpha, syntactic = parts[0][1], parts[1][1]  # the edges come first among all pairs
-        syntactic = F.pad(syntactic, (0, 0, 0, alpha.size(0) - syntactic.size(0)))
-        return out, (layout.pairs, torch.cat([alpha, syntactic], dim=1))
+        return (out, (layout.pairs, alpha)) if return_attention_weights else out
 
-    def _part(self, states: list[Tensor], layout: AttentionLayout, weights: bool) -> tuple[Tensor, Tensor]:
+    def _marked(self, layout: AttentionLayout, edge_mark: Tensor | None) -> AttentionLayout:
+        """The layout with its marks."""
+        if edge_mark is not None:
+            if edge_mark.shape != layout.edge_index.shape[1:] or edge_mark.dtype != torch.bool:
+                got = f"{edge_mark.dtype}, {[*edge_mark.shape]}"
+                raise ValueError(f"'edge_mark' must be a bool an edge [{layout.num_edges}] (got {got})")
+            return AttentionLayout(
+                layout.edge_index,
+                layout.num_nodes,
+                clique=layout.clique,
+                ptr=layout.ptr,
+                edge_mark=edge_mark,
+            )
+        if layout.edge_mark is None and layout.group is None:
+            raise ValueError(
+                "'edge_mark' is missing: it tells the edges of the syntactic heads, which "
+                "resolve('lisa-complete') marks"
+            )
+        return layout
+
+    def _part(
+        self, query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, weights: bool
+    ) -> tuple[Tensor, Tensor]:
         """Output and weights of some heads; without weights, the output twice."""
-        query, key, value = states
         result: Any = edge_attention(
             query,
             key,
             value,
             layout.edge_index,
             layout=layout,
-            dropout_p=self.dropout if self.training else 0.0,
+            dropout_p=self.dropout if self.training and not self.sends_messages else 0.0,
             return_attention_weights=weights,
-            backend=self.backend,
+            backend="reference" if self.sends_messages else self.backend,
         )
         return (result[0], result[1][1]) if weights else (result, result)

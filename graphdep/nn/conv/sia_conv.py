@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import cumsum
 
-from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.conv.attention_conv import AttentionConv, check_layout
+from graphdep.nn.attention import Adj, AttentionLayout
+from graphdep.nn.conv.attention_conv import AttentionConv
 
 MASKS = ("additive", "multiplicative")
 
@@ -34,13 +34,15 @@ class SIAConv(AttentionConv):
         in_channels: Size of each input.
         out_channels: Size of each head's output.
         heads: Number of attention heads. (default: :obj:`1`)
-        mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally; that one needs :obj:`ptr`,
-            which says which nodes an example has, and refuses cliques. (default: ``"additive"``)
+        mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 read literally; that one needs
+            ``AttentionLayout.of(data)``, which knows what nodes an example has, and refuses cliques.
+            (default: ``"additive"``)
         **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
             stand too.
 
     Raises:
-        ValueError: If :obj:`mask` is unknown, or cliques meet the multiplicative mask.
+        ValueError: If :obj:`mask` is unknown, or cliques, or edges without a layout, meet the multiplicative
+            mask.
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"mask": "additive"}
@@ -56,36 +58,34 @@ class SIAConv(AttentionConv):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Adj,
         *,
-        clique: Tensor | None = None,
-        ptr: Tensor | None = None,
-        layout: AttentionLayout | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
+        layout = self.layout_of(x, edge_index)
         if self.mask == "additive":
-            return self.attend(
-                x,
-                edge_index,
-                clique=clique,
-                ptr=ptr,
-                layout=layout,
-                return_attention_weights=return_attention_weights,
-            )
-        if clique is not None or (layout is not None and layout.clique is not None):
+            return self.attend(x, layout, return_attention_weights=return_attention_weights)
+        if layout is not edge_index:
             raise ValueError(
-                "mask='multiplicative' needs explicit edges: use CompleteEdges(materialize=True)"
+                "mask='multiplicative' gives weight to all pairs of an example, and a bare 'edge_index' does "
+                "not tell examples apart: pass AttentionLayout.of(data)"
+            )
+        if layout.group is not None:
+            raise ValueError(
+                "mask='multiplicative' needs written-out edges: build them without implicit=True"
             )
         if self.sends_messages:
             raise ValueError(
                 "mask='multiplicative' attends to all pairs: its edges cannot be explained one by one"
             )
-        edge_index = self._check(x, edge_index)
-        layout = layout or AttentionLayout(edge_index, x.size(0), ptr=ptr)
-        check_layout(layout, edge_index)
         every, in_mask = _complete(layout.edge_index, x.size(0), layout.ptr)
         scale = in_mask.to(x.dtype).unsqueeze(-1).expand(-1, self.heads)
-        return self.attend(x, every, score_scale=scale, return_attention_weights=return_attention_weights)
+        return self.attend(
+            x,
+            AttentionLayout(every, x.size(0)),
+            score_scale=scale,
+            return_attention_weights=return_attention_weights,
+        )
 
 
 @torch.compiler.disable  # the number of pairs is data

@@ -69,5 +69,5 @@ class TurnTransformer(nn.Module):
         edges = number.new_empty(2, 0)
         layout = AttentionLayout(edges, x.size(0), clique=torch.zeros_like(number), ptr=ptr)
         for layer in self.layers:
-            x = layer(x, edges, layout=layout)
+            x = layer(x, layout)
         return x

@@ -50,9 +50,8 @@ class DependencyTransformer(GraphTransformer):
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
-        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ``edge_index``, and
-          ``edge_type``
-          where relations are used; output :math:`(|\mathcal{V}|, C)`
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
+          saves memory), and ``edge_type`` where relations are used; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
         ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, or the data lacks edges or their

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphdep.nn._layout import layout_of
+from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
@@ -26,9 +26,9 @@ class GraphTransformer(TextEncoder):
         num_words: Size of the vocabulary.
         conv: Makes the attention of a layer from its number, counted from 0: one of
             :mod:`graphdep.nn.conv`, or any PyG conv over ``x`` and ``edge_index``; its output has
-            :obj:`hidden_channels` channels. It is given the types of the edges and the shared
-            :class:`~graphdep.nn.attention.AttentionLayout` where its ``forward`` has an argument
-            ``edge_type`` or ``layout``.
+            :obj:`hidden_channels` channels. It is given the types of the edges where its ``forward`` has an
+            argument ``edge_type``, and for edges the shared :class:`~graphdep.nn.attention.AttentionLayout`
+            where it has an attribute ``takes_layout``, else ``edge_index``.
         hidden_channels: Size of the node states. (default: :obj:`768`)
         num_layers: Number of blocks. (default: :obj:`3`)
         ff_channels: Size of the feed-forward layers. (default: :obj:`3072`)
@@ -43,14 +43,14 @@ class GraphTransformer(TextEncoder):
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
-        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, ``edge_index``, and
-          ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`; with
-          :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first, of
+        - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
+          saves memory), and ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`;
+          with :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first, of
           which the last is the output
 
     Raises:
         ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques
-            that an attention without ``layout`` cannot see.
+            that an attention without ``takes_layout`` cannot see.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class GraphTransformer(TextEncoder):
             for number in range(num_layers)
         )
         self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
-        self.wanted = [_wanted(layer.conv) for layer in self.layers]
+        self.typed = [_takes_types(layer.conv) for layer in self.layers]
 
     @property
     def heads(self) -> int:
@@ -97,33 +97,35 @@ class GraphTransformer(TextEncoder):
         return getattr(self.layers[0].conv, "heads", 1)
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
-        layout = layout_of(data)
-        self._check(data)
-        given = {"edge_type": data.get("edge_type"), "layout": layout}
+        layout = AttentionLayout.of(data)
+        self._check(layout)
         x = self.embedding(data)
         layers = [x]
-        for layer, wanted in zip(self.layers, self.wanted):
-            x = layer(x, data.edge_index, **{name: given[name] for name in wanted})
+        for layer, typed in zip(self.layers, self.typed):
+            edges = layout if _takes_layout(layer.conv) else layout.edge_index
+            x = layer(x, edges, **({"edge_type": layout.edge_type} if typed else {}))
             if return_layers:
                 layers.append(x)
         x = self.norm(x)
         return (x, [*layers[:-1], x]) if return_layers else x
 
-    def _check(self, data: Data) -> None:
-        if any("edge_type" in wanted for wanted in self.wanted) and "edge_type" not in data:
+    def _check(self, layout: AttentionLayout) -> None:
+        if any(self.typed) and layout.edge_type is None:
             raise ValueError("the data has no 'edge_type': apply TreePathTypes() after the edge constructor")
-        if "clique" not in data:
+        if layout.clique is None:
             return
-        for layer, wanted in zip(self.layers, self.wanted):
-            if "layout" not in wanted:
+        for layer in self.layers:
+            if not _takes_layout(layer.conv):
                 raise ValueError(
-                    f"{type(layer.conv).__name__} sees edges alone and the data has a 'clique': write its "
-                    "pairs out, e.g. with resolve('transformer', materialize=True)"
+                    f"{type(layer.conv).__name__} sees edges alone and the data has a 'clique': build the "
+                    "edges without implicit=True"
                 )
 
 
-def _wanted(conv: nn.Module | Tensor) -> list[str]:
-    """What an attention is given beside the states and the edges."""
+def _takes_layout(conv: nn.Module | Tensor) -> bool:
+    return getattr(conv, "takes_layout", False)
+
+
+def _takes_types(conv: nn.Module | Tensor) -> bool:
     assert isinstance(conv, nn.Module)
-    parameters = inspect.signature(conv.forward).parameters
-    return [name for name in ("edge_type", "layout") if name in parameters]
+    return "edge_type" in inspect.signature(conv.forward).parameters

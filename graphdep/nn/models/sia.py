@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.nn._layout import layout_of
+from graphdep.nn._layout import own_layout
 from graphdep.nn.conv import SIAConv
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.transforms import PRESETS, resolve
@@ -97,7 +97,7 @@ class SIA(TextEncoder):
             raise ValueError(f"'block' must be one of {', '.join(BLOCKS)} (got {block!r})")
         self.encoder, self.layer, self.heads = encoder, layer, heads
         self.hidden_channels, self.num_layers = size, depth
-        self.edges = _resolve(edges, max_sum, materialize=mask == "multiplicative")
+        self.edges = _resolve(edges, max_sum, implicit=mask != "multiplicative")
         convs = (SIAConv(size, size // heads, heads, mask=mask, dropout=dropout) for _ in range(sia_layers))
         self.layers = nn.ModuleList(_BertBlock(conv, dropout) if block == "bert" else conv for conv in convs)
         self._reset_layers()  # the encoder comes with its weights
@@ -121,10 +121,10 @@ class SIA(TextEncoder):
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
         x, layers = self.encoder(data, return_layers=True)
-        layout = layout_of(data, self.edges)
+        layout = own_layout(data, self.edges)
         state = layers[self.layer]
         for layer in self.layers:
-            state = layer(state, layout.edge_index, layout=layout)
+            state = layer(state, layout)
         x = x + state
         return (x, [*layers[:-1], x]) if return_layers else x
 
@@ -137,9 +137,9 @@ class SIA(TextEncoder):
         self.eval()
         try:
             state = self.encoder(data, return_layers=True)[1][self.layer]
-            layout, weights = layout_of(data, self.edges), []
+            layout, weights = own_layout(data, self.edges), []
             for layer in self.layers:
-                state, alpha = layer(state, layout.edge_index, layout=layout, return_attention_weights=True)
+                state, alpha = layer(state, layout, return_attention_weights=True)
                 weights.append(alpha)
         finally:
             self.train(training)
@@ -171,11 +171,11 @@ def _attribute(encoder: nn.Module, name: str) -> int:
     return getattr(encoder, name)
 
 
-def _resolve(edges: str | BaseTransform, max_sum: int | None, materialize: bool) -> BaseTransform:
+def _resolve(edges: str | BaseTransform, max_sum: int | None, implicit: bool) -> BaseTransform:
     """A preset with those of the options that it has, or a transform as it is."""
     preset = PRESETS.get(edges) if isinstance(edges, str) else None
     known = () if preset is None else inspect.signature(preset).parameters
-    options: dict[str, Any] = {"materialize": materialize} if "materialize" in known else {}
+    options: dict[str, Any] = {"implicit": implicit} if isinstance(edges, str) else {}
     if max_sum is not None:
         options["max_sum"] = max_sum
         if "max_sum" not in known and (preset is not None or not isinstance(edges, str)):

@@ -60,7 +60,7 @@ class TransformerLayer(nn.Module):
                 module.reset_parameters()
 
     def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        """``args`` and ``kwargs`` (``edge_index``, ``edge_type``, ``layout``) go to the attention."""
+        """``args`` and ``kwargs`` (``edge_index`` or a layout, ``edge_type``) go to the attention."""
         if self.norm_first:
             x = x + self._attend(self.norm_attention(x), *args, **kwargs)
             return x + self.dropout(self.feed_forward(self.norm_feed_forward(x)))

@@ -86,8 +86,7 @@ class TreeTransformer(TextEncoder):
         family = torch.cat([torch.arange(inner.numel(), device=family.device), family])
         order = family.argsort(stable=True)  # families side by side, as attention in blocks wants it
         x, family = x.index_select(0, order), family.index_select(0, order)
-        edges = family.new_empty(2, 0)
-        layout = AttentionLayout(edges, x.size(0), clique=family)
-        parts = torch.tanh(self.lin_out(self.layer(x, edges, layout=layout) + x))
+        layout = AttentionLayout(family.new_empty(2, 0), x.size(0), clique=family)
+        parts = torch.tanh(self.lin_out(self.layer(x, layout) + x))
         states = sum_children(parts, family, inner.numel())
         return word.index_copy(0, inner, states.to(word.dtype))

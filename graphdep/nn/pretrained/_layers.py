@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.nn._layout import typed_layout_of
+from graphdep.nn._layout import own_layout
 from graphdep.nn.attention import AttentionLayout, EdgeTerms
 from graphdep.nn.attention.edge_terms import write_out
 from graphdep.nn.pretrained.graph_attention import LayerEdges
@@ -36,16 +36,17 @@ def edges_of_layers(
         ValueError: If a layer has no edges, they join two examples, or the terms of a layer lack types of
             edges.
     """
-    made = {transform: typed_layout_of(data, transform) for transform in set(edges.values())}
+    made = {transform: own_layout(data, transform) for transform in set(edges.values())}
     by_layer = {number: made[transform] for number, transform in edges.items()}
-    own = {attentions[number]: layout for number, (layout, _) in by_layer.items()}
+    own = {attentions[number]: layout for number, layout in by_layer.items()}
     shared = None
     if len(by_layer) < len(attentions):
-        shared, edge_type = typed_layout_of(data)
-        by_layer = dict.fromkeys(range(len(attentions)), (shared, edge_type)) | by_layer
+        shared = AttentionLayout.of(data)
+        by_layer = dict.fromkeys(range(len(attentions)), shared) | by_layer
     added = {}
     for number, module in terms.items():
-        attention, (layout, edge_type) = attentions[int(number)], by_layer[int(number)]
+        attention, layout = attentions[int(number)], by_layer[int(number)]
+        edge_type = layout.edge_type
         if edge_type is None:
             raise ValueError(
                 f"the edges of layer {number} have no 'edge_type', which its terms need: take edges with "
