@@ -21,8 +21,8 @@ from torch_geometric.data import Batch
 
 from graphdep.io import atomic_path
 from graphdep.parsing.bundled_parser import BundledParser
+from graphdep.tasks.dialogues.responses import spread_over
 from graphdep.training import load_splits, load_task
-from graphdep.training.responses import spread_over
 
 # Edges that are made of words alone.
 WITHOUT_TREE = ("transformer", "transformer-utterance", None)

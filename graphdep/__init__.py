@@ -11,10 +11,10 @@ from graphdep.version import __version__ as __version__
 from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
-    from graphdep.responder import Responder
-    from graphdep.response_selector import ResponseSelector
-    from graphdep.sentence_encoder import SentenceEncoder
-    from graphdep.sequence_classifier import SequenceClassifier
+    from graphdep.tasks.dialogues.responder import Responder
+    from graphdep.tasks.selection.selector import ResponseSelector
+    from graphdep.tasks.sentences.classifier import SequenceClassifier
+    from graphdep.tasks.sentences.encoder import SentenceEncoder
 
 __all__ = [
     "ConlluError",
@@ -31,10 +31,10 @@ __all__ = [
 
 # scikit-learn, which they need, would double the time of `import graphdep`.
 _LAZY = {
-    "Responder": "graphdep.responder",
-    "ResponseSelector": "graphdep.response_selector",
-    "SentenceEncoder": "graphdep.sentence_encoder",
-    "SequenceClassifier": "graphdep.sequence_classifier",
+    "Responder": "graphdep.tasks.dialogues.responder",
+    "ResponseSelector": "graphdep.tasks.selection.selector",
+    "SentenceEncoder": "graphdep.tasks.sentences.encoder",
+    "SequenceClassifier": "graphdep.tasks.sentences.classifier",
 }
 
 

@@ -1,4 +1,6 @@
-"""What all tests share: one hypothesis profile, the skips, and random sentences."""
+"""What all tests share: one hypothesis profile, the skips, random sentences, and settings of runs
+that take a fraction of a second.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.parsing import pybart_rules
+from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
 
 # Repeatable by default; HYPOTHESIS_PROFILE=explore looks for new cases.
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
@@ -137,3 +140,27 @@ def no_pybart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "pybart" else find_spec(name, *rest)
     )
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return write_tiny_sick(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def opinions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {"task": "sst", **write_tiny_sst(tmp_path_factory.mktemp("opinions"))}
+
+
+@pytest.fixture
+def tiny(corpus: dict[str, str]) -> dict[str, object]:
+    sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+    return {
+        **corpus,
+        **sizes,
+        "head_channels": 4,
+        "batch_size": 8,
+        "max_epochs": 2,
+        "lr": 0.05,
+        "accelerator": "cpu",
+    }

@@ -82,7 +82,7 @@ def ablate(
         o.config_of(name, {**shared, "task": task})
     folder = output or Path("runs", f"ablation_{task}")
 
-    from graphdep.training.ablation import ablate as run
+    from graphdep.training.table.ablation import ablate as run
 
     summary = run(
         task,
@@ -102,7 +102,7 @@ def ablate(
 
 def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
     """Writes the files, prints the table and says where they are."""
-    from graphdep.training.report import notes, rich_table, write_report
+    from graphdep.training.table.report import notes, rich_table, write_report
 
     paths = write_report(summary, folder)
     console.print(rich_table(summary))

@@ -105,7 +105,7 @@ def _files(side: str) -> list[Path]:
 
 
 def _predictions_in(folder: Path) -> Path:
-    from graphdep.training.predictions import PREDICTIONS
+    from graphdep.training.runner.predictions import PREDICTIONS
 
     path = folder / PREDICTIONS
     if not path.exists():
@@ -116,7 +116,7 @@ def _predictions_in(folder: Path) -> Path:
 
 
 def _read(path: Path) -> Run:
-    from graphdep.training.predictions import read_predictions
+    from graphdep.training.runner.predictions import read_predictions
 
     target, prediction = read_predictions(path)
     beside = path.with_name("result.json")

@@ -77,7 +77,7 @@ def demo(
     say("Drawing a tree and who may attend to whom")
     pictures = draw_trees(sentences[0], output)
     say(f"Training {', '.join(MODELS)} on {mini_root(output)}, {seeds} seeds each")
-    from graphdep.training.ablation import ablate
+    from graphdep.training.table.ablation import ablate
 
     settings = {**SETTINGS, "max_epochs": max_epochs, "root": str(mini_root(output))}
     summary = ablate("sick-e", MODELS, range(seeds), output, settings=settings, command="graphdep demo")
@@ -173,8 +173,8 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
 
 def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
     """Trains a model of dialogues, and shows what it says to the first ones of the test split."""
+    from graphdep.tasks.dialogues.responses import read_responses, responses_name
     from graphdep.training import TrainConfig, load_splits, run_folder, train
-    from graphdep.training.responses import read_responses, responses_name
 
     settings = DIALOGUE_SETTINGS | {"max_epochs": min(max_epochs, DIALOGUE_SETTINGS["max_epochs"])}
     config = TrainConfig.of(DIALOGUE, task="dailydialog", root=str(root), **settings)

@@ -51,7 +51,7 @@ def embed(
         check_output(output, checkpoint, source)
     texts = read_lines(text, source)
 
-    from graphdep.sentence_encoder import SentenceEncoder
+    from graphdep.tasks.sentences.encoder import SentenceEncoder
 
     encoder = SentenceEncoder(checkpoint, parser=parser, batch_size=batch_size, progress=None)
     vectors = encoder.transform(texts)

@@ -36,7 +36,7 @@ def evaluate(
         graphdep evaluate --checkpoint runs/.../best.ckpt --root DIR --parser stanza:de
     """
     from graphdep.training import evaluate as run
-    from graphdep.training.checkpoint import read_task
+    from graphdep.training.runner.checkpoint import read_task
 
     given = {"root": root, "raw_from": raw_from, "parser": parser, "accelerator": accelerator}
     shared = o.gather({**given, "task": read_task(checkpoint)}, settings)

@@ -17,7 +17,7 @@ from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 
 if TYPE_CHECKING:
-    from graphdep.responder import Responder
+    from graphdep.tasks.dialogues.responder import Responder
 
 _DECODING = "Decoding (default: as in the checkpoint's settings)"
 
@@ -112,7 +112,7 @@ def generate(
     }
     given: dict[str, Any] = {name: value for name, value in decoding.items() if value is not None}
     say_loading()
-    from graphdep.responder import Responder
+    from graphdep.tasks.dialogues.responder import Responder
 
     responder = Responder(checkpoint, parser=parser, batch_size=batch_size, **given)
     if rows is None:

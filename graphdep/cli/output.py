@@ -23,7 +23,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_scores(result: dict[str, Any]) -> None:
     """A run's scores for people."""
-    from graphdep.tasks.task import legend
+    from graphdep.training.family.task import legend
 
     beside = {"score": result["metrics"], "no skill": result["floor"], "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}

@@ -17,7 +17,7 @@ from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
 
 if TYPE_CHECKING:
-    from graphdep._predictor import Predictor
+    from graphdep.tasks.sentences.predictor import Predictor
 
 _PREDICTION, _PROBABILITY, _PROBABILITIES = "prediction", "probability_", "probabilities"
 
@@ -64,9 +64,9 @@ def predict(
         _check_suffix(source, output)
         check_output(output, checkpoint, str(source))
     say_loading()
-    from graphdep._predictor import Predictor
     from graphdep.datasets.base.text_rows import read_text_rows
-    from graphdep.sentence_encoder import parser_to_use
+    from graphdep.tasks.sentences.encoder import parser_to_use
+    from graphdep.tasks.sentences.predictor import Predictor
     from graphdep.training import load_task
 
     task, state = load_task(checkpoint)

@@ -56,7 +56,7 @@ def rank(
         check_output(output, checkpoint, source)
     rows = read_rows(source, ("context", "candidates"))
     say_loading()
-    from graphdep.response_selector import ResponseSelector
+    from graphdep.tasks.selection.selector import ResponseSelector
 
     selector = ResponseSelector(checkpoint, parser=parser, batch_size=batch_size)
     rankings = selector.rank_pools(rows)

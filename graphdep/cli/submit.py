@@ -50,7 +50,7 @@ def submit(
         --raw-from glue_data --output submission --fill
     """
     say_loading()
-    from graphdep.glue_submission import (
+    from graphdep.tasks.sentences.glue_submission import (
         ARCHIVE,
         FILES,
         check_checkpoints,

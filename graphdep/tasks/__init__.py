@@ -1,8 +1,13 @@
 """Tasks: what is learnt from a corpus, and the LightningModules that learn it."""
 
-from graphdep.tasks.dialogue_task import DialogueTask
-from graphdep.tasks.dialogues import Dialogues
-from graphdep.tasks.goal import (
+from graphdep.tasks.dialogues.learning_task import DialogueTask
+from graphdep.tasks.dialogues.task import Dialogues
+from graphdep.tasks.post_training.learning_task import PostTrainingTask
+from graphdep.tasks.post_training.task import PostTraining
+from graphdep.tasks.registry import TASKS, resolve_task
+from graphdep.tasks.selection.learning_task import SelectionTask
+from graphdep.tasks.selection.task import Selections
+from graphdep.tasks.sentences.goal import (
     ACCEPTABILITY,
     CLASSES,
     DUPLICATE,
@@ -14,16 +19,11 @@ from graphdep.tasks.goal import (
     SIMILARITY,
     Goal,
 )
-from graphdep.tasks.learning_task import LearningTask, TrainingError
-from graphdep.tasks.own_texts import OwnTexts
-from graphdep.tasks.post_training import PostTraining
-from graphdep.tasks.post_training_task import PostTrainingTask
-from graphdep.tasks.resolver import TASKS, resolve_task
-from graphdep.tasks.selection_task import SelectionTask
-from graphdep.tasks.selections import Selections
-from graphdep.tasks.sentence_task import SentenceTask
-from graphdep.tasks.sentences import Sentences
-from graphdep.tasks.task import Task
+from graphdep.tasks.sentences.learning_task import SentenceTask
+from graphdep.tasks.sentences.own_texts import OwnTexts
+from graphdep.tasks.sentences.task import Sentences
+from graphdep.training.family.learning_task import LearningTask, TrainingError
+from graphdep.training.family.task import Task
 
 __all__ = [
     "ACCEPTABILITY",

@@ -9,8 +9,8 @@ from unittest import mock
 
 import pytest
 
-from graphdep.training import ablation
-from graphdep.training.sentence_config import SentenceConfig
+from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.table import ablation
 
 
 @pytest.fixture

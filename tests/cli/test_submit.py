@@ -122,7 +122,7 @@ def test_a_run_on_all_of_train(submit, glue, tmp_path_factory, tmp_path):
 
 @pytest.mark.parametrize("change", ["broken", "left out", "swapped"])
 def test_a_test_file_whose_answers_would_be_to_other_rows(submit, checkpoints, glue, tmp_path, change):
-    from graphdep.glue_submission import predict_glue
+    from graphdep.tasks.sentences.glue_submission import predict_glue
 
     lines = Path(glue["root"], "raw", "CoLA", "test.tsv").read_text(encoding="utf-8").splitlines()
     changed = {
@@ -180,7 +180,7 @@ def test_a_checkpoint_of_a_pretrained_encoder(submit, glue, tmp_path_factory, tm
 
 
 def test_scores_are_within_their_scale():
-    from graphdep.glue_submission import _answer
+    from graphdep.tasks.sentences.glue_submission import _answer
 
     assert [_answer(value, ()) for value in (-0.3, 0.0, 2.0004, 4.9996, 7.0)] == [
         *("0.000", "0.000", "2.000", "5.000", "5.000")
@@ -212,7 +212,8 @@ def test_a_missing_test_file_is_found_before_the_work(
     run, checkpoints, glue, tmp_path, monkeypatch, folder, answer
 ):
     monkeypatch.setattr(
-        "graphdep.glue_submission.predict_glue", lambda *args, **kwargs: pytest.fail("too late")
+        "graphdep.tasks.sentences.glue_submission.predict_glue",
+        lambda *args, **kwargs: pytest.fail("too late"),
     )
     root = tmp_path / "root"
     shutil.copytree(Path(glue["root"], "raw"), root / "raw", ignore=shutil.ignore_patterns(folder))

@@ -16,7 +16,7 @@ from graphdep import RelationVocab, Vocab
 from graphdep.nn.models import DialogueModel
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, train
-from graphdep.training.checkpoint import RunState
+from graphdep.training.runner.checkpoint import RunState
 from graphdep.transforms import EdgeConstructor
 from graphdep.visualization import plot_attention
 

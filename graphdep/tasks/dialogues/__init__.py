@@ -1,0 +1,1 @@
+"""Responses to dialogues: tasks, models and the responder."""

@@ -1,0 +1,161 @@
+"""Every choice of a run on dialogues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from graphdep.decoding import DecodeConfig
+from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
+from graphdep.tasks.sentences.presets import ModelPreset
+from graphdep.training.family.train_config import Choices, TrainConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialogueConfig(TrainConfig, kind="dialogue"):
+    """Settings of a run on dialogues; the defaults are those of the final version of "Incorporate Directed
+    Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation" (DRA) where it gives
+    them. It gives neither the size of the feed-forward layers nor dropout, epochs, or how it decodes.
+
+    What else it leaves open, and is chosen here: a turn of several sentences is one tree (their roots hang on
+    the first one's as ``parataxis``); the four turns are those of the context; words are looked up in lower
+    case; a response that is longer than :obj:`max_words` ends there; Transformer+DRA, which has no positions,
+    does not know the order of the turns either.
+
+    Args:
+        encoder: ``"transformer"``, ``"lisa"``, ``"gate"``, and ``"dialogbert"`` over the edges;
+            ``"constituent"``, ``"recosa"``, ``"hred"``, ``"hran"``. (default: ``"transformer"``)
+        max_distance: GATE's delta. (default: :obj:`1`)
+        parse_errors: Share of DRA's pairs that are wrong (:class:`~graphdep.transforms.RewiredEdges`).
+            (default: :obj:`0.0`)
+        decoder_layers: Layers of the decoder; a recurrent one has one. (default: :obj:`3`)
+        num_layers, context_layers: Layers over words, and over utterances. ``"recosa"`` reads the second
+            alone, ``"hred"`` and ``"hran"`` neither. (default: :obj:`3`)
+        norm_first: Read by the Transformers over edges and by the decoder. (default: :obj:`False`)
+        mur, duor: DialogBERT's objectives beside the response: masked utterance regression, and ranking of
+            the utterances' order. (default: :obj:`True`)
+        max_turns, max_words: Turns of a context and words of an utterance at most. (default: :obj:`4`,
+            :obj:`50`)
+        lower: Look words up in lower case. (default: :obj:`True`)
+        pieces: Subwords to learn, instead of words; :obj:`None` for words. (default: :obj:`None`)
+        overlap: ``"drop"`` leaves those examples of val and test out whose last turn and response occur in
+            the training split. (default: ``"keep"``)
+        strategy, beams, max_length, min_length, length_penalty, top_k, top_p, temperature,
+            no_repeat_ngram: Of :class:`~graphdep.decoding.DecodeConfig`. (default: greedy, of at most
+            :obj:`max_words` tokens)
+        limit_generate: Respond to so many examples of a split, evenly spread; 0 for none, :obj:`None` for
+            all. (default: :obj:`None`)
+        **others: As in :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = "dailydialog"
+    model: str = "transformer-dra"
+    edges: str | None = "dra"
+    max_distance: int = 1
+    parse_errors: float = 0.0
+    min_freq: int = 3
+    max_epochs: int = 10
+    patience: int | None = None
+    batch_size: int = 40
+    optimizer: str = "adamw"
+    lr: float = 5e-4
+    warmup_steps: int | None = 3000
+    weight_decay: float = 0.01
+    hidden_channels: int = 768
+    num_layers: int = 3
+    context_layers: int = 3
+    decoder_layers: int = 3
+    heads: int = 16
+    ff_channels: int = 3072
+    dropout: float = 0.1
+    mur: bool = True
+    duor: bool = True
+    max_turns: int = 4
+    max_words: int = 50
+    lower: bool = True
+    pieces: int | None = None
+    overlap: str = "keep"
+    strategy: str = "greedy"
+    beams: int = 4
+    max_length: int = 50
+    min_length: int = 0
+    length_penalty: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    temperature: float = 1.0
+    no_repeat_ngram: int = 0
+    limit_generate: int | None = None
+
+    models: ClassVar[Mapping[str, ModelPreset]] = DIALOGUE_MODELS
+    encoders: ClassVar[Mapping[str, bool]] = {
+        "transformer": True,
+        "lisa": True,
+        "gate": True,
+        "constituent": False,
+        "dialogbert": True,
+        "recosa": False,
+        "hred": False,
+        "hran": False,
+    }
+    headed: ClassVar[tuple[str, ...]] = tuple(encoders)  # the decoder of the others may have heads as well
+    defining: ClassVar[tuple[str, ...]] = (*TrainConfig.defining, "parse_errors", "pieces", "mur", "duor")
+    published_with: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.published_with,
+        *("context_layers", "decoder_layers"),
+        *("max_turns", "max_words", "min_freq", "overlap"),
+    )
+    late: ClassVar[tuple[str, ...]] = (
+        *("limit_generate", "strategy", "beams", "max_length", "min_length", "length_penalty"),
+        *("top_k", "top_p", "temperature", "no_repeat_ngram"),
+    )
+    free: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.free,
+        *("seed", "parse_errors", "overlap", "max_turns", "max_words"),
+        *late,
+    )
+    choices: ClassVar[Choices] = {**TrainConfig.choices, "overlap": ("keep", "drop")}
+    at_least: ClassVar[Mapping[str, float]] = {
+        **TrainConfig.at_least,
+        **dict.fromkeys(("context_layers", "decoder_layers", "max_turns", "max_words"), 1),
+        "pieces": 261,  # special symbols and bytes
+        **dict.fromkeys(("parse_errors", "limit_generate"), 0),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.parse_errors > 1:
+            raise ValueError(f"'parse_errors' must be at most 1 (got {self.parse_errors!r})")
+        if self.pieces is not None and self.vectors is not None:
+            raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
+        if self.edges is None and (self.tree is not None or self.parse_errors):
+            raise ValueError(
+                f"encoder {self.encoder!r} reads no tree: 'tree' and 'parse_errors' would change nothing "
+                f"(got tree={self.tree!r}, parse_errors={self.parse_errors!r})"
+            )
+        self.decoding()
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        options = {name: getattr(self, name) for name in ("max_turns", "max_words", "lower", "pieces")}
+        return options if split == "train" else {**options, "overlap": self.overlap}
+
+    def decoded(self) -> str:
+        number = "all" if self.limit_generate is None else f"{self.limit_generate} evenly spread"
+        return (
+            f"to {number} examples of a split (Dist falls as they become more); {self.decoding()}; "
+            f"references are cut after {self.max_words} words and keep their rare words; responses of one "
+            "dialogue are not independent, which p over examples takes them for"
+        )
+
+    def decoding(self) -> DecodeConfig:
+        """How responses are made."""
+        names = ("strategy", "max_length", "min_length", "length_penalty", "top_k", "top_p", "temperature")
+        return DecodeConfig(
+            beams=self.beams if self.strategy == "beam" else 1,
+            no_repeat_ngram=self.no_repeat_ngram,
+            seed=self.seed,
+            **{name: getattr(self, name) for name in names},
+        )

@@ -1,0 +1,69 @@
+"""Responses to dialogues, trained with Lightning."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+from torch_geometric.utils import segment
+
+from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
+from graphdep.nn.models import DialogueModel
+from graphdep.nn.models.dialogue_model import target_bounds
+from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+
+
+class DialogueTask(LearningTask):
+    r"""Learns to give the response of a dialogue's context.
+
+    The loss is the mean negative log-likelihood of a batch's target tokens, the end symbol among them, plus
+    the encoder's own objectives. Scores are perplexities over a split, without dropout.
+
+    Args:
+        model: Gives the losses of target tokens: ``model.token_losses(batch)``.
+        edges: Transform that builds the batch's edges, the tree control included.
+        optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+    """
+
+    metrics = (PERPLEXITY,)
+    model: DialogueModel
+
+    def __init__(
+        self,
+        model: DialogueModel,
+        edges: BaseTransform,
+        optimizer: MakeOptimizer | None = None,
+        *,
+        warmup_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+
+    def loss(self, batch: Batch) -> Tensor:
+        losses = self.model.losses(batch)
+        if len(losses) > 1:
+            for name, value in losses.items():
+                self.log(f"train_{name}", value.detach(), on_step=False, on_epoch=True, batch_size=len(batch))
+        return torch.stack([value.float() for value in losses.values()]).sum()
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """Per response: negative log-likelihood of all its tokens, that of its end symbol, and its tokens."""
+        ptr = target_bounds(batch)
+        losses = self.model.token_losses(batch).double()
+        return segment(losses, ptr, reduce="sum").float(), losses[ptr[1:] - 1].float(), ptr.diff()
+
+    def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        losses, ends, tokens = (output.double().numpy() for output in outputs)
+        return {
+            f"{prefix}_loss": float(losses.sum() / tokens.sum()),
+            f"{prefix}_{PERPLEXITY.name}": PERPLEXITY(losses, tokens),
+            f"{prefix}_{PERPLEXITY_WORDS.name}": PERPLEXITY_WORDS(losses - ends, tokens - 1),
+            f"{prefix}_{PERPLEXITY_RESPONSES.name}": PERPLEXITY_RESPONSES(losses, tokens),
+        }
+
+    def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of tokens and the negative log-likelihoods of the responses."""
+        losses, _, tokens = outputs
+        return tokens.numpy(), losses.double().numpy()

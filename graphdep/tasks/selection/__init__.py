@@ -1,0 +1,1 @@
+"""Response selection: tasks, models and the selector."""

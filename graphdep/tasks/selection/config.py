@@ -1,0 +1,189 @@
+"""Every choice of a run on response selection."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from graphdep.metrics.ranking import FILTERS, RECALLS, TIES, ranking_metric
+from graphdep.nn.conv.sia_conv import MASKS
+from graphdep.nn.models.sia import BLOCKS
+from graphdep.tasks import resolve_task
+from graphdep.tasks.selection.presets import SELECTION_MODELS
+from graphdep.tasks.sentences.presets import ModelPreset
+from graphdep.training.family.pretrained_settings import PretrainedSettings
+from graphdep.training.family.train_config import Choices, TrainConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
+    """Settings of a run on response selection. "Improving Retrieval-based Dialogue System via Syntax-Informed
+    Attention" (SIA) gives the layer and no other figure; length, learning rate, batch and epochs are those of
+    BERT-FP's public code, on which it builds. That code cuts whichever of context and response is longer,
+    ours the context first.
+
+    Args:
+        encoder: Name or folder of a Hugging Face encoder, or a published checkpoint of BERT-FP (``*.pt``,
+            with :obj:`base`); ``"transformer"`` for one that is trained from scratch on words.
+            (default: ``"bert-base-uncased"``)
+        base: Folder or name of the BERT whose sizes and tokenizer a checkpoint of BERT-FP has.
+            (default: :obj:`None`)
+        edges: Edges of the encoder itself. (default: ``"transformer"``)
+        sia_edges: Edges of the two layers on top: ``"sia"``, ``"sia-intra"``, ``"sia-inter"``,
+            ``"transformer"`` or another preset; :obj:`None` for the encoder alone. (default: ``"sia"``)
+        sia_layer: Layer of the encoder that they read, counted from 1. (default: 6 of 12, else the middle)
+        sia_layers: How many they are. (default: :obj:`2`)
+        sia_block: ``"attention"``, or ``"bert"`` for output projection, residual and LayerNorm as well.
+            (default: ``"attention"``)
+        sia_mask: ``"additive"``, or ``"multiplicative"`` for Eq. 5 as printed. (default: ``"additive"``)
+        max_sum: The largest sum of depths, m of Eq. 4. (default: :obj:`4`)
+        direction: Whom a word sees in its tree: ``"ancestors"``, ``"descendants"`` or ``"both"``.
+            (default: ``"ancestors"``)
+        special: What special nodes see and are seen by in SIA's layers: ``"example"``, ``"cls"`` or
+            ``"none"``, see ``graphdep.transforms.PRESETS["sia"]``. (default: ``"example"``)
+        mlp_layers: Linear layers between [CLS] and the score; Eq. 2 has one. (default: :obj:`1`)
+        max_length: Tokens of an example at most. (default: :obj:`256`)
+        max_turns: Utterances of a context, the last ones; :obj:`None` for all. (default: :obj:`None`)
+        limit_eval: Validate and test on so many pairs only, of pools spread over their splits; acts before
+            parsing. (default: :obj:`None`)
+        overlap: ``"drop"`` leaves those pools of val and test out that are known from train, ``"keep"`` does
+            not; for ``dailydialog-selection`` alone, where the default is ``"drop"``. (default: :obj:`None`)
+        pool_size: Candidates that each pool of val and test must have, :obj:`None` for any number; for
+            ``ubuntu``, ``douban`` and ``ecommerce``, where the default is that of the corpus, and read only
+            if it is another one than 10. (default: :obj:`10`)
+        negatives_from: Where negatives are drawn, ``"log"`` or ``"split"``; for ``ubuntu-irc`` alone.
+            (default: the corpus' own)
+        freeze_layers: Lower layers of a pretrained encoder that are not trained, its embeddings with them;
+            0 for none. (default: :obj:`0`)
+        head_lr: Learning rate of what stands on a pretrained encoder, whose weights start small;
+            :obj:`None` for :obj:`lr`. (default: :obj:`None`)
+        layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
+            (default: :obj:`1.0`)
+        filter, recall, ties: Of :func:`graphdep.metrics.ranking_metrics`.
+        hidden_channels, num_layers, heads, ff_channels, position_embedding, norm_first: Of
+            ``encoder="transformer"``; a pretrained one has its own. (default: 256, 4, 4, 1024)
+        dropout: Of the encoder that is trained from scratch, of SIA's attention and before the score.
+            (default: :obj:`0.1`)
+        **others: As in :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = "ubuntu"
+    model: str = "bert-sia"
+    encoder: str = "bert-base-uncased"
+    base: str | None = None
+    edges: str | None = "transformer"
+    sia_edges: str | None = "sia"
+    sia_layer: int | None = None
+    sia_layers: int = 2
+    sia_block: str = "attention"
+    sia_mask: str = "additive"
+    direction: str = "ancestors"
+    special: str = "example"
+    mlp_layers: int = 1
+    max_distance: int = 2
+    min_freq: int = 1
+    max_epochs: int = 2
+    patience: int | None = None
+    batch_size: int = 32
+    optimizer: str = "adamw"
+    lr: float = 1e-5
+    weight_decay: float = 0.01
+    hidden_channels: int = 256
+    num_layers: int = 4
+    heads: int = 4
+    ff_channels: int = 1024
+    dropout: float = 0.1
+    max_length: int = 256
+    max_turns: int | None = None
+    limit_eval: int | None = None
+    overlap: str | None = None
+    negatives_from: str | None = None
+    pool_size: int | None = 10
+    filter: str = "both"
+    recall: str = "fraction"
+    ties: str = "mid"
+
+    models: ClassVar[Mapping[str, ModelPreset]] = SELECTION_MODELS
+    encoders: ClassVar[Mapping[str, bool]] = {"transformer": True}
+    any_encoder: ClassVar[bool] = True
+    headed: ClassVar[tuple[str, ...]] = ("transformer",)
+    defining: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.defining,
+        *("sia_edges", "sia_layer", "sia_layers", "sia_block", "sia_mask", "max_sum", "direction", "special"),
+        *("mlp_layers", "freeze_layers"),
+    )
+    published_with: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.published_with,
+        *("base", "max_length", "max_turns", "limit_eval", "layer_decay", "head_lr"),
+        *("overlap", "negatives_from", "pool_size"),
+    )
+    free: ClassVar[tuple[str, ...]] = (
+        *TrainConfig.free,
+        *("sia_edges", "direction", "special", "max_length", "max_turns", "limit_eval"),
+        *("overlap", "negatives_from", "pool_size"),
+        *("filter", "recall", "ties"),
+    )
+    choices: ClassVar[Choices] = {
+        **TrainConfig.choices,
+        "sia_edges": TrainConfig.choices["edges"],
+        "sia_block": BLOCKS,
+        "sia_mask": MASKS,
+        "direction": ("ancestors", "descendants", "both"),
+        "special": ("example", "cls", "none"),
+        "overlap": (None, "keep", "drop"),
+        "negatives_from": (None, "log", "split"),
+        "filter": FILTERS,
+        "recall": RECALLS,
+        "ties": TIES,
+    }
+    at_least: ClassVar[Mapping[str, float]] = {
+        **TrainConfig.at_least,
+        **dict.fromkeys(("sia_layer", "sia_layers", "mlp_layers", "max_turns", "limit_eval"), 1),
+        "pool_size": 2,
+        **dict.fromkeys(("freeze_layers", "layer_decay"), 0),
+        "max_length": 4,  # [CLS], [SEP], a piece of the response, [SEP]
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_pretrained("encoder='transformer'")
+        taken = inspect.signature(resolve_task(self.task).dataset).parameters
+        for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
+            if getattr(self, name) != usual and name not in taken:
+                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+        if self.batch_tokens is not None:
+            raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")
+
+    @property
+    def from_scratch(self) -> bool:
+        """Whether the encoder is trained from nothing, on words."""
+        return self.encoder in self.encoders
+
+    @property
+    def pretrained(self) -> bool:
+        return not self.from_scratch
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        options: dict[str, Any] = {"max_length": self.max_length, "max_turns": self.max_turns}
+        if self.negatives_from is not None:
+            options["negatives_from"] = self.negatives_from
+        if self.pool_size != 10:
+            options["pool_size"] = self.pool_size
+        if split == "train":
+            return options
+        overlap = {} if self.overlap is None else {"overlap": self.overlap}
+        return {**options, **overlap, "limit": self.limit_eval}
+
+    def signatures(self) -> dict[str, str]:
+        options = {"ties": self.ties, "filter": self.filter, "recall": self.recall}
+        names = resolve_task(self.task).signatures
+        return {name: ranking_metric(name, **options).signature for name in names}
+
+    def data_settings(self) -> dict[str, Any]:
+        # The encoder's tokenizer cuts words into pieces.
+        return super().data_settings() | {"encoder": self.encoder, "base": self.base}

@@ -1,0 +1,1 @@
+"""Sentences and pairs of sentences: tasks, models and predictors."""

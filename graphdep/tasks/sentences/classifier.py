@@ -1,0 +1,341 @@
+"""Texts and labels in, labels out: training and prediction as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from graphdep.io import atomic_path
+from graphdep.io.checks import check_list, check_name, check_text, shown
+from graphdep.parsing import Parser
+from graphdep.tasks.sentences.csv_config import CSVConfig
+from graphdep.tasks.sentences.encoder import parser_to_use
+from graphdep.tasks.sentences.predictor import Predictor, check_examples
+from graphdep.tasks.sentences.presets import resolve_model
+from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
+from graphdep.training.runner.checkpoint import RunState, save_task
+from graphdep.training.runner.predictor import check_batch_size, resolve_device
+
+_COLUMNS = ("first", "second")
+_FITTED = "the classifier"
+_NEEDED = ("train", "text_columns", "label_column")
+
+
+class SequenceClassifier(ClassifierMixin, BaseEstimator):
+    r"""Classifies texts or pairs of texts with a Transformer whose attention follows their syntax.
+
+    :meth:`fit` parses the texts and fine-tunes a pretrained encoder on them, or trains one from nothing, as
+    ``graphdep train --task csv`` does. What an example is, a text or a pair, is said by the shape of ``X``: a
+    list, array or Series of :math:`n` texts, or a list of pairs, an array or a data frame of two columns.
+
+    Args:
+        encoder: Name or folder of a pretrained Hugging Face encoder; ``"transformer"`` for one that is
+            trained from nothing, on words, which needs more texts. (default: ``"bert-base-uncased"``)
+        model: The syntax in it: a model of ``graphdep train``, such as ``"bert"`` (none), ``"bert-dt"``,
+            ``"bert-g2g"``, ``"bert-dam"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
+            (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, and ``"dt"``
+            from nothing)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
+        validation_fraction: The share of the texts that the best epoch is chosen on, and that is not trained
+            on. (default: :obj:`0.1`)
+        random_state: Seed of the weights, of the order of the texts, dropout, and what validates; a
+            ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
+        batch_size: Texts or pairs a batch, in training and prediction. (default: :obj:`32`)
+        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show the epochs on stderr. (default: :obj:`True`)
+        folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
+            evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
+            memory. (default: :obj:`None`)
+        **settings: Any further setting of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.
+
+    Attributes:
+        classes\_: The classes, sorted, as in the columns of :meth:`predict_proba`.
+        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
+            :obj:`folder`; a loaded model has none.
+        parser_failures: Texts of the last prediction that have a chain for a tree.
+        cut_words: Words of the last prediction that the model did not read, as there was no room for them.
+
+    Example:
+        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=3)
+        >>> model.fit(["A fine film.", "So dull.", ...], ["good", "bad", ...])
+        >>> model.predict(["What a film!"])
+        array(['good'], dtype='<U4')
+        >>> model.save("reviews.ckpt")
+        >>> SequenceClassifier.load("reviews.ckpt").predict_proba(["What a film!"])
+        array([[0.03, 0.97]])
+    """
+
+    _predictor: Predictor | None = None
+
+    def __init__(
+        self,
+        encoder: str | os.PathLike[str] = "bert-base-uncased",
+        model: str | None = None,
+        *,
+        parser: str | Parser = "bundled",
+        validation_fraction: float = 0.1,
+        random_state: int | np.random.RandomState | None = 0,
+        batch_size: int = 32,
+        device: str | torch.device | None = None,
+        progress: bool = True,
+        folder: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.model = model
+        self.parser = parser
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.batch_size = batch_size
+        self.device = device
+        self.progress = progress
+        self.folder = folder
+        self.settings = settings
+
+    def fit(self, X: Any, y: Any) -> SequenceClassifier:
+        """Trains on texts and their labels: texts, whole or truth values, or numbers that stand for classes.
+
+        Raises:
+            TypeError: If something is no text; the message has its position.
+            ValueError: If a text is blank, a label has a control character, the shapes of ``X`` and ``y`` are
+                wrong, there are fewer than two classes, or a setting is wrong.
+            TrainingError: If the loss is not finite any more.
+        """
+        examples = check_examples("X", X)
+        labels = _check_labels(y, len(examples))
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise ValueError(f"'y' must have at least two classes (got {classes.tolist()})")
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name if self.folder is None else self.folder).absolute()
+            self._fit(examples, labels, folder)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most likely class of each text or pair, ``[n]``.
+
+        Raises:
+            TypeError, ValueError: As :meth:`fit`, and if ``X`` has pairs where the model was trained on
+                single texts, or the other way round.
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, ``[n, num_classes]``, float64.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`.
+        """
+        check_is_fitted(self, "classes_")
+        assert self._predictor is not None
+        batch_size = _plain(self.batch_size)
+        check_batch_size(batch_size)
+        self._predictor.batch_size = batch_size
+        examples = check_examples("X", X, self._predictor.config.num_texts)
+        logits = self._predictor.outputs(examples)
+        self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
+        return logits.double().softmax(dim=1).numpy()[:, self._order]
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep
+        predict`` and ``embed``.
+
+        The texts are not in it. ``graphdep evaluate`` finds them where :obj:`folder` has kept them; else it
+        has to be given files, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
+        ``label_column``, each by ``--set``.
+        """
+        check_is_fitted(self, "classes_")
+        assert self._predictor is not None
+        save_task(file, self._predictor.task, self._predictor.state)
+
+    @classmethod
+    def load(
+        cls,
+        file: str | os.PathLike[str],
+        *,
+        parser: str | Parser | None = None,
+        device: str | torch.device | None = None,
+        batch_size: int = 32,
+    ) -> SequenceClassifier:
+        """A trained model from what :meth:`save` wrote, or from the checkpoint of any run that classifies
+        texts or pairs of texts. No code in the file is run.
+
+        Args:
+            file: The file, such as ``best.ckpt``.
+            parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
+                ``"bundled"``. (default: :obj:`None`)
+            device, batch_size: As in the class.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If it is no checkpoint, the model does not classify, or the parser has to be given.
+        """
+        task, state = load_task(file)
+        name = parser_to_use(file, state.config.parser, parser)
+        config = state.config
+        options: dict[str, Any] = {
+            "parser": name,
+            "device": device,
+            "batch_size": batch_size,
+            "random_state": config.seed,
+        }
+        if isinstance(config, CSVConfig):
+            options["validation_fraction"] = config.val_fraction
+        loaded = cls(config.encoder, config.model, **options)
+        loaded.settings = loaded._settings_of(config)
+        loaded._set(task, state, os.fspath(file))
+        return loaded
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments, settings among them."""
+        return {**super().get_params(deep), **self.settings}
+
+    def set_params(self, **params: Any) -> SequenceClassifier:
+        """Changes arguments; a name that is none is a setting of the training."""
+        own = self._get_param_names()
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        self.settings = {**self.settings, **{n: value for n, value in params.items() if n not in own}}
+        return self
+
+    def _fit(self, examples: list[tuple[str, ...]], labels: np.ndarray, folder: Path) -> None:
+        columns = _COLUMNS[: len(examples[0])]
+        rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        # Fits in one folder, such as those of a search, do not write over each other's texts.
+        path = folder / f"texts-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+        config = self._config(path, columns, folder)
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="")
+        splits = load_splits(config)
+        console = Console(stderr=True, quiet=not self.progress)
+        run = run_folder(config, splits, folder)
+        result = train(config, run, splits=splits, console=console)
+        task, state = load_task(result["checkpoint"])
+        if self.folder is None:  # the files are gone by the end
+            config = config.replace(train=path.name, root=None)
+            result |= {"checkpoint": None, "config": config.to_dict()}
+        self._set(task, dataclasses.replace(state, config=config), _FITTED)
+        self.result_ = result
+
+    def _config(self, path: Path, columns: Sequence[str], folder: Path) -> TrainConfig:
+        if not isinstance(self.parser, str):
+            raise TypeError(f"'parser' must be a name where a model is trained (got {shown(self.parser)})")
+        given = self._given(path, columns, folder)
+        settings = {name: _plain(value) for name, value in self.settings.items()}
+        twice = sorted(given.keys() & settings.keys())
+        if twice:
+            raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
+        scratch = self.encoder == "transformer"
+        model = _plain(self.model) or ("dt" if scratch else "bert-dam-basic")
+        if scratch and resolve_model(model).overrides.get("encoder") not in (None, *CSVConfig.encoders):
+            raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got 'transformer')")
+        return TrainConfig.of(model, **given, **settings)
+
+    def _given(self, path: Path, columns: Sequence[str], folder: Path) -> dict[str, Any]:
+        """The settings that arguments stand for, or :meth:`fit` gives; besides :obj:`model`."""
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        on_cpu = resolve_device(self.device).type == "cpu"
+        given = {
+            "task": "csv",
+            "train": str(path),
+            "text_columns": ",".join(columns),
+            "label_column": "label",
+            "root": str(folder / "data"),
+            "parser": self.parser,
+            "val_fraction": self.validation_fraction,
+            "val_seed": int(seed),
+            "seed": int(seed),
+            "batch_size": self.batch_size,
+            "accelerator": "auto" if self.device is None else "cpu" if on_cpu else "gpu",
+            **({} if self.encoder == "transformer" else {"encoder": os.fspath(self.encoder)}),
+        }
+        return {name: _plain(value) for name, value in given.items()}
+
+    def _settings_of(self, config: TrainConfig) -> dict[str, Any]:
+        """The settings of a trained model that neither its preset nor an argument has, so that a copy of it
+        trains alike.
+        """
+        needed = {name: getattr(config, name) for name in _NEEDED if hasattr(config, name)}
+        preset = type(config).of(config.model, task=config.task, **needed).to_dict()
+        elsewhere = {"model", "encoder", *self._given(Path(), (), Path()), *CSVConfig.places}
+        own = {name: value for name, value in config.to_dict().items() if value != preset[name]}
+        return {name: value for name, value in own.items() if name not in elsewhere}
+
+    def _set(self, task: Any, state: RunState, name: str) -> None:
+        """Takes up a trained model."""
+        predictor = Predictor(
+            task, state, self.parser, name, batch_size=self.batch_size, device=self.device, progress=False
+        )
+        if predictor.labels is None:
+            raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
+        # As scikit-learn's scorers of probabilities have the classes.
+        labels = predictor.labels
+        self._order = sorted(range(len(labels)), key=labels.__getitem__)
+        self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {key: value for key, value in super().__getstate__().items() if key != "_predictor"}
+        if self._predictor is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "model.ckpt")
+                self.save(path)
+                state["_checkpoint"] = path.read_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        checkpoint = state.pop("_checkpoint", None)
+        super().__setstate__(state)
+        if checkpoint is None:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.ckpt")
+            path.write_bytes(checkpoint)
+            self._set(*load_task(path), _FITTED)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, True
+        return tags
+
+
+def _check_labels(y: Any, count: int) -> np.ndarray:
+    """Labels as an array ``[count]`` of one kind."""
+    if tuple(getattr(y, "shape", ()))[1:] == (1,):
+        y = column_or_1d(y, warn=True)
+    values = y.tolist() if hasattr(y, "tolist") else y
+    check_list("y", values)
+    values = [_plain(value) for value in values]
+    if len(values) != count:
+        raise ValueError(f"'y' must have a label for each of {count} texts (got {len(values)})")
+    for number, value in enumerate(values):
+        if not isinstance(value, (str, int, float)) or type(value) is not type(values[0]):
+            first = f" as 'y[0]', {shown(values[0])}" if number else ""
+            raise TypeError(f"'y[{number}]' must be a text or a number{first} (got {shown(value)})")
+        if isinstance(value, str):
+            check_text(f"y[{number}]", value, "label")
+            check_name(f"y[{number}]", value)
+    labels = np.array(values)
+    check_classification_targets(labels)
+    return labels
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
+    return value.item() if isinstance(value, np.generic) else value

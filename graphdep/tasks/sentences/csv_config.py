@@ -1,0 +1,84 @@
+"""Every choice of a run on the user's own texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.family.train_config import TrainConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class CSVConfig(SentenceConfig, kind="csv"):
+    """Settings of a run on the user's own texts or pairs of texts, see :class:`graphdep.datasets.CSVTexts`.
+
+    Args:
+        train: File with the training texts: ``.csv``, ``.tsv`` or ``.jsonl``.
+        val: File for validation; :obj:`None` draws them from the training file. (default: :obj:`None`)
+        test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
+        text_columns: Name of the column with the texts, or the names of two, with a comma between them.
+        label_column: Name of the column with the labels.
+        val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
+        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
+        **others: As in :class:`SentenceConfig`, but not ``raw_from``.
+
+    Raises:
+        ValueError: If a setting is missing or wrong; the message names it.
+    """
+
+    task: str = "csv"
+    train: str | None = None
+    val: str | None = None
+    test: str | None = None
+    text_columns: str | None = None
+    label_column: str | None = None
+    val_fraction: float = 0.1
+    val_seed: int = 0
+
+    free: ClassVar[tuple[str, ...]] = (*SentenceConfig.free, "text_columns", "label_column")
+    places: ClassVar[tuple[str, ...]] = (*SentenceConfig.places, "train", "val", "test")
+    at_least: ClassVar[Mapping[str, float]] = {**SentenceConfig.at_least, "val_fraction": 0, "val_seed": 0}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("train", "text_columns", "label_column"):
+            if getattr(self, name) is None:
+                option = name.replace("_", "-")
+                raise ValueError(f"task {self.task!r} needs {name!r} (--{option}), which is not given")
+        if self.raw_from is not None:
+            raise ValueError(f"'raw_from' is for corpora, not for task {self.task!r} (got {self.raw_from!r})")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns with texts."""
+        assert self.text_columns is not None
+        return [name.strip() for name in self.text_columns.split(",")]
+
+    @property
+    def num_texts(self) -> int:
+        return len(self.columns)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return super().splits if self.test is not None else ("train", "val")
+
+    def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
+        config = super().for_evaluation(settings)
+        assert isinstance(config, CSVConfig)
+        if config.num_texts != self.num_texts:
+            raise ValueError(
+                f"'text_columns' must name as many columns as in training, {self.num_texts} (got "
+                f"{config.text_columns!r})"
+            )
+        return config
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        own = ("train", "val", "test", "label_column", "val_fraction")
+        return {
+            **super().dataset_options(split),
+            **{name: getattr(self, name) for name in own},
+            "text_columns": self.columns,
+            "seed": self.val_seed,
+        }

@@ -1,0 +1,51 @@
+"""Sentences and pairs of sentences, trained with Lightning."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor, nn
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.tasks.sentences.goal import Goal
+from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+
+
+class SentenceTask(LearningTask):
+    """Learns a label or a grade of sentences or of pairs of sentences.
+
+    Args:
+        model: Gives logits: ``model(batch) -> [num_graphs, classes]``.
+        edges: Transform that builds the batch's edges, the tree control included.
+        goal: Loss and metrics.
+        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
+        warmup_steps, seed: As in :class:`LearningTask`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        edges: BaseTransform,
+        goal: Goal,
+        optimizer: MakeOptimizer | None = None,
+        *,
+        warmup_steps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
+        self.goal, self.metrics = goal, goal.metrics
+
+    def loss(self, batch: Batch) -> Tensor:
+        return self.goal.loss(self(batch).float(), batch.y)
+
+    def outputs(self, batch: Batch) -> Outputs:
+        """Logits and targets."""
+        return self(batch), batch.y
+
+    def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
+        logits, y = outputs
+        return self.goal.score(logits, y, prefix)
+
+    def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        logits, y = outputs
+        return self.goal.compared(logits, y)

@@ -1,0 +1,1 @@
+"""What a family of tasks is made of."""

@@ -1,0 +1,144 @@
+"""The splits of a corpus, and the batches made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import Sampler, SequentialSampler
+from torch_geometric.loader import DataLoader
+
+from graphdep.datasets.base.parsed_dataset import ParsedDataset
+from graphdep.datasets.base.text_rows import Label
+from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets.sentences.csv_texts import CSVTexts
+from graphdep.training.family.learning_task import epoch_seed
+from graphdep.training.family.token_batches import TokenBatchSampler
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.vocab import RelationVocab, Vocab
+
+SPLITS = ("train", "val", "test")
+# The vocabulary of a pretrained encoder is its tokenizer's.
+NO_WORDS = Vocab([])
+
+
+class EpochSampler(Sampler[int]):
+    """A random order for each epoch that depends on seed and epoch alone, not on what was drawn before.
+
+    Args:
+        size: Number of examples.
+        seed: Seed.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.seed, self.epoch = size, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(epoch_seed(self.seed, self.epoch))
+        yield from torch.randperm(self.size, generator=generator).tolist()
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The splits of a corpus that share a vocabulary.
+
+    Args:
+        datasets: Datasets by split.
+        vocab: Their words.
+        relations: Their relations.
+        settings: What :meth:`TrainConfig.data_settings` says of them; :obj:`None` where nobody knows.
+            (default: :obj:`None`)
+        encoder: Digest of the pretrained encoder that they are for. (default: :obj:`None`)
+    """
+
+    datasets: dict[str, ParsedDataset | SelectionDataset]
+    vocab: Vocab
+    relations: RelationVocab
+    settings: Mapping[str, Any] | None = None
+    encoder: str | None = None
+
+    def __getitem__(self, split: str) -> ParsedDataset | SelectionDataset:
+        return self.datasets[split]
+
+    def in_memory(self, split: str) -> ParsedDataset:
+        """A split of a corpus that is not on disk."""
+        dataset = self.datasets[split]
+        assert isinstance(dataset, ParsedDataset)
+        return dataset
+
+    def targets(self, split: str) -> Tensor:
+        return self.in_memory(split).y
+
+    def labels(self) -> list[Label] | None:
+        """The names of the classes by their numbers; :obj:`None` where targets are no classes."""
+        names = getattr(self.datasets["train"], "labels", ())
+        return None if self.targets("train").is_floating_point() else list(names) or None
+
+    def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
+        """Batches of a split; shuffled, in an order that each epoch has its own."""
+        dataset = self.datasets[split]
+        order: Sampler[int] = (
+            EpochSampler(len(dataset), config.seed) if shuffle else SequentialSampler(dataset)
+        )
+        batches: dict[str, Any] = {"batch_size": config.batch_size, "sampler": order}
+        if config.batch_tokens is not None:
+            sizes = example_sizes(self.in_memory(split))
+            batches = {"batch_sampler": TokenBatchSampler(order, sizes, config.batch_tokens)}
+        # A generator of its own: the loader would draw from the global one, and change the dropout after it.
+        generator = torch.Generator().manual_seed(config.seed)
+        return DataLoader(
+            dataset,
+            generator=generator,
+            num_workers=config.num_workers,
+            persistent_workers=config.num_workers > 0,
+            follow_batch=dataset.follow_batch,
+            **batches,
+        )
+
+    def digest(self) -> str:
+        """Digest of all examples: trees, words and targets; of the names of classes, where they are learned;
+        and of the pretrained encoder that is trained on them.
+        """
+        sha = hashlib.sha256((self.encoder or "").encode())
+        for split, dataset in sorted(self.datasets.items()):
+            sha.update(split.encode())
+            dataset.update_digest(sha)
+            if isinstance(dataset, CSVTexts):
+                sha.update(repr(dataset.labels).encode())
+        return sha.hexdigest()[:16]
+
+    def describe(self) -> dict[str, object]:
+        """Sizes, what the parser failed on, and what of words and labels is unknown or cut."""
+        sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
+        chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
+        described = {split: dataset.describe() for split, dataset in self.datasets.items()}
+        parser = next(iter(self.datasets.values())).parser_fingerprint
+        # A pretrained encoder has no words of ours: then the different ones of the first split.
+        words = len(self.vocab) if self.vocab is not NO_WORDS else next(iter(described.values()))["forms"]
+        return {
+            "examples": sizes,
+            "vocabulary": words,
+            "parser": parser,
+            "chain_trees": chains,
+            "unknown_words": {split: about["unknown_words"] for split, about in described.items()},
+            **{
+                key: {split: about[key] for split, about in described.items() if key in about}
+                for key in ("unknown_relations", "cut_words")
+            },
+        }
+
+
+def example_sizes(dataset: ParsedDataset) -> Tensor:
+    """Nodes and target tokens of every example, ``[num_examples]``."""
+    sizes = sum(dataset.slices[key].diff() for key in ("node_type", "target_ids") if key in dataset.slices)
+    return sizes[list(dataset.indices())]

@@ -1,0 +1,390 @@
+"""Every choice of a training run, flat and typed, so that a command line or a checkpoint can hold it."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import json
+import math
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+from graphdep.tasks import resolve_task
+from graphdep.tasks.sentences.presets import ModelPreset, resolve_model
+from graphdep.transforms import PRESETS
+
+DEFAULT_TASK = "sick-e"
+PLACES = ("root", "raw_from", "num_workers", "accelerator")
+_UNNAMED = PLACES[1:]  # two that an evaluation takes from no checkpoint, and one that names nothing
+Choices = Mapping[str, tuple[str | None, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Settings of a run that all kinds of tasks share; each kind has a subclass with its own ones and with
+    the defaults of its paper: :class:`SentenceConfig`, :class:`DialogueConfig`.
+
+    Use :meth:`of` to start from a model preset, :func:`parse_settings` to read ``key=value`` texts. Both
+    take the class from the task.
+
+    Args:
+        task: Task, e.g. ``"sick-e"``.
+        model: Name of the row: a model preset.
+        encoder: Which encoder; the edges are for those that read a graph.
+        edges: Edge preset; :obj:`None` for an encoder that reads words or tree itself.
+        tree: Control tree instead of the parse: ``"random"``, ``"chain"``, ``"reversed"``. (default:
+            :obj:`None`)
+        max_distance: Longest tree path that gets a relation, or that a word can look along.
+        max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
+        parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
+        root: Folder of the corpus; :obj:`None` for the task's own. (default: :obj:`None`)
+        raw_from: Folder with the corpus' raw files. (default: :obj:`None`)
+        limit_train: Train on so many examples only: the first, of GLUE and in response selection spread
+            over the split; acts before parsing. (default: :obj:`None`)
+        min_freq: Words seen less often are unknown.
+        vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
+        seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
+        max_epochs: Epochs at most.
+        patience: Stop after so many epochs without a better validation score; :obj:`None` for never.
+        batch_size: Examples a batch.
+        batch_tokens: Nodes and target tokens of a batch at most, instead of :obj:`batch_size` examples.
+            (default: :obj:`None`)
+        optimizer: ``"adagrad"``, ``"adam"``, ``"adamw"`` or ``"sgd"``.
+        lr: Learning rate, the highest where it changes.
+        warmup_steps: Updates in which the learning rate rises linearly to :obj:`lr`, to fall linearly to 0 at
+            the end; :obj:`None` for a constant one. (default: :obj:`None`)
+        weight_decay: L2 penalty.
+        clip: Largest norm of the gradient; :obj:`None` for no limit. (default: :obj:`None`)
+        hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Of the
+            encoder.
+        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
+        num_workers: Processes that load data; most corpora are in memory and need none, those of response
+            selection are on disk. (default: :obj:`0`)
+        accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str
+    model: str
+    encoder: str = "transformer"
+    edges: str | None
+    tree: str | None = None
+    max_distance: int
+    max_sum: int = 4
+    parser: str = "bundled"
+    root: str | None = None
+    raw_from: str | None = None
+    limit_train: int | None = None
+    min_freq: int
+    vectors: str | None = None
+    seed: int = 0
+    max_epochs: int
+    patience: int | None
+    batch_size: int
+    batch_tokens: int | None = None
+    optimizer: str
+    lr: float
+    warmup_steps: int | None = None
+    weight_decay: float
+    clip: float | None = None
+    hidden_channels: int
+    num_layers: int
+    heads: int
+    ff_channels: int
+    dropout: float
+    position_embedding: bool = True
+    norm_first: bool = False
+    precision: str = "32-true"
+    num_workers: int = 0
+    accelerator: str = "auto"
+
+    kind: ClassVar[str]
+    """The kind of task whose settings these are."""
+    family: ClassVar[str]
+    """The kind of the first class that these inherit from: its models and uses are theirs, too."""
+    models: ClassVar[Mapping[str, ModelPreset]]
+    encoders: ClassVar[Mapping[str, bool]]
+    """Encoders by name, and whether each reads edges."""
+    any_encoder: ClassVar[bool] = False
+    """Whether other names stand for pretrained encoders, which read edges."""
+    headed: ClassVar[tuple[str, ...]]
+    """Encoders whose heads share the channels."""
+    defining: ClassVar[tuple[str, ...]] = ("encoder", "edges", "tree", "max_distance", "position_embedding")
+    """What makes a model the one that its name says; every row's name shows settings that change it."""
+    published_with: ClassVar[tuple[str, ...]] = (
+        *("hidden_channels", "num_layers", "heads", "ff_channels", "dropout", "norm_first"),
+        *("optimizer", "lr", "warmup_steps", "weight_decay", "batch_size", "batch_tokens"),
+    )
+    """What else the paper's figures were made with; beside other values they say nothing."""
+    free: ClassVar[tuple[str, ...]] = ("parser", "tree", "edges", "max_sum", "precision")
+    free += ("batch_size", "batch_tokens")
+    """What the weights do not depend on."""
+    places: ClassVar[tuple[str, ...]] = PLACES
+    """Where a run is computed and where its files lie, which is not what it computes."""
+    late: ClassVar[tuple[str, ...]] = ()
+    """What is read only after the training."""
+    later: ClassVar[tuple[str, ...]] = ()
+    """Settings that came later: at their defaults they leave a run the digest that it had without them."""
+    choices: ClassVar[Choices] = {
+        "tree": (None, "random", "chain", "reversed"),
+        "optimizer": ("adagrad", "adam", "adamw", "sgd"),
+        "precision": ("32-true", "bf16-mixed", "16-mixed"),
+        "accelerator": ("auto", "cpu", "gpu"),
+        "edges": (*PRESETS, None),
+    }
+    at_least: ClassVar[Mapping[str, float]] = {
+        **dict.fromkeys(("seed", "num_workers", "weight_decay", "max_distance", "max_sum"), 0),
+        **dict.fromkeys(("max_epochs", "limit_train", "batch_size", "patience", "min_freq"), 1),
+        **dict.fromkeys(("batch_tokens", "warmup_steps"), 1),
+        **dict.fromkeys(("hidden_channels", "num_layers", "heads", "ff_channels"), 1),
+    }
+    _kinds: ClassVar[dict[str, type[TrainConfig]]] = {}
+
+    def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.kind = kind
+        cls.family = getattr(cls, "family", kind)
+        cls._kinds[kind] = cls
+
+    def __post_init__(self) -> None:
+        for name, kind in self.field_types().items():
+            _check_type(name, kind, getattr(self, name))
+        encoders = {} if self.any_encoder else {"encoder": tuple(self.encoders)}
+        for name, allowed in {**encoders, **self.choices}.items():
+            if getattr(self, name) not in allowed:
+                choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
+                raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
+        for name, least in self.at_least.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value < math.inf:
+                raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
+        if self.seed >= 2**32:
+            raise ValueError(f"'seed' must be below 2**32 (got {self.seed})")
+        if not 0 < self.lr < 3e38:  # float32 ends there
+            raise ValueError(f"'lr' must be above 0 and below 3e38 (got {self.lr!r})")
+        if self.clip is not None and not 0 < self.clip < math.inf:
+            raise ValueError(f"'clip' must be above 0 (got {self.clip!r})")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
+        if self.encoder in self.headed and self.hidden_channels % self.heads:
+            raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
+        if (self.edges is None) == self.encoders.get(self.encoder, True):
+            reading = ", ".join(f"encoder={name!r}" for name, reads in self.encoders.items() if reads)
+            raise ValueError(
+                f"'edges' are for {reading} and for it alone (got edges={self.edges!r}, "
+                f"encoder={self.encoder!r})"
+            )
+        resolve_model(self.model, self.models)
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether the encoder is a pretrained one."""
+        return False
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that there are: for training, for validation, and mostly one for testing."""
+        return ("train", "val", "test")
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        """Arguments of a split of the task's dataset beside those that every corpus has."""
+        return {}
+
+    def signatures(self) -> dict[str, str]:
+        """What exactly each metric of a result is, by its name."""
+        return resolve_task(self.task).signatures
+
+    def decoded(self) -> str:
+        """How responses are made, for people; empty where there are none."""
+        return ""
+
+    def data_settings(self) -> dict[str, Any]:
+        """All settings that the examples depend on: runs that share them share their data."""
+        names = ("task", "parser", "root", "raw_from", "limit_train", "min_freq")
+        own = {split: self.dataset_options(split) for split in self.splits}
+        return {**{name: getattr(self, name) for name in names}, **own}
+
+    @classmethod
+    def of_task(cls, task: str | None = None) -> type[TrainConfig]:
+        """The class of a task's settings.
+
+        Raises:
+            ValueError: If there is no such task.
+        """
+        return cls._kinds[resolve_task(task or DEFAULT_TASK).kind]
+
+    @classmethod
+    def of(cls, model: str | None = None, **settings: Any) -> TrainConfig:
+        """The settings of a model preset, with ``settings`` over them.
+
+        Args:
+            model: Model preset. (default: the paper's own model)
+            **settings: Further settings; ``task`` decides which there are, and may have defaults of its own.
+                (default task: ``"sick-e"``)
+
+        Raises:
+            ValueError: If there is no such task, model or setting, or a value is wrong.
+        """
+        own = cls.of_task(settings.get("task"))
+        own.check_keys(settings)
+        model = own.default_model() if model is None else model
+        defaults = resolve_task(settings.get("task") or DEFAULT_TASK).defaults
+        return own(**{"model": model, **defaults, **resolve_model(model, own.models).settings, **settings})
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:
+        own = cls.of_task(state.get("task"))
+        own.check_keys(state)
+        return own(**state)
+
+    @classmethod
+    def default_model(cls) -> str:
+        """The paper's own model."""
+        return str(next(field.default for field in dataclasses.fields(cls) if field.name == "model"))
+
+    @classmethod
+    def field_types(cls) -> dict[str, Any]:
+        """The type of each setting."""
+        types = get_type_hints(cls)
+        return {field.name: types[field.name] for field in dataclasses.fields(cls)}
+
+    @classmethod
+    def check_keys(cls, keys: Iterable[str]) -> None:
+        """Raises :class:`ValueError` that lists the known settings if a key is none of them."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for key in keys:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise ValueError(f"unknown setting {key!r}{hint}; the settings are {', '.join(known)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    def replace(self, **settings: Any) -> TrainConfig:
+        self.check_keys(settings)
+        return dataclasses.replace(self, **settings)
+
+    def named(self) -> dict[str, Any]:
+        """Files, folders and parsers other than the defaults, any of which may be a file, a download or a
+        server of somebody else's choice.
+        """
+        usual = {field.name: (field.default,) for field in dataclasses.fields(self)}
+        usual["parser"] += ("bundled",)
+        names = ("parser", *(name for name in self.places if name not in _UNNAMED))
+        return {name: value for name in names if (value := getattr(self, name)) not in usual[name]}
+
+    def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
+        """These settings with others in place of some that the weights do not depend on. ``raw_from`` and
+        ``num_workers`` are those of ``settings``, or the defaults.
+
+        Raises:
+            ValueError: If the weights depend on one.
+        """
+        self.check_keys(settings)
+        for key in settings:
+            if key not in (*self.places, *self.free):
+                free = ", ".join((*self.places, *self.free))
+                raise ValueError(f"{key!r} is a setting of the training; free to choose are {free}")
+        return self.replace(**{"raw_from": None, "num_workers": 0, **settings})
+
+    def differences(self, other: TrainConfig, ignore: Iterable[str] = ()) -> list[str]:
+        """``key: mine != other's`` for what two runs compute differently, places aside."""
+        skipped = {*self._elsewhere(), *ignore}
+        mine, others = self.to_dict(), other.to_dict()
+        return [
+            f"{key}: {mine[key]!r} != {others[key]!r}"
+            for key in mine.keys() - skipped
+            if mine[key] != others[key]
+        ]
+
+    @property
+    def label(self) -> str:
+        """The model, and what makes it another one than its name says, for people."""
+        own = resolve_model(self.model, self.models).settings
+        changed = (name for name in ("edges", "tree") if getattr(self, name) != own[name])
+        return ", ".join([self.model, *(f"{name} {getattr(self, name)}" for name in changed)])
+
+    def _elsewhere(self) -> set[str]:
+        # A pretrained encoder is its weights, which the data's digest has, wherever they lie.
+        return {*self.places, *(("encoder", "base") if self.pretrained else ())}
+
+    def digest(self, data: str = "") -> str:
+        """Eight hexadecimal digits of everything that decides the result, and of ``data``'s digest."""
+        defaults = {
+            field.name: field.default for field in dataclasses.fields(self) if field.name in self.later
+        }
+        state = {
+            key: value
+            for key, value in self.to_dict().items()
+            if key not in self._elsewhere() and not (key in defaults and value == defaults[key])
+        }
+        return hashlib.sha256(json.dumps([state, data], sort_keys=True).encode()).hexdigest()[:8]
+
+
+def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, Any]:
+    """Reads ``key=value`` texts by the types of a task's settings; ``none`` stands for no value.
+
+    Raises:
+        ValueError: If a text has no ``=``, a key is unknown or twice there, or a value does not fit its type.
+    """
+    settings: dict[str, Any] = {}
+    config = TrainConfig.of_task(task)
+    types = config.field_types()
+    for text in texts:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not equals:
+            raise ValueError(f"a setting is written key=value (got {text!r})")
+        config.check_keys([key])
+        if key in settings:
+            raise ValueError(f"setting {key!r} is given twice")
+        settings[key] = _parse(key, types[key], value.strip())
+    return settings
+
+
+_TRUTH = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
+
+
+def _parse(key: str, kind: Any, text: str) -> Any:
+    base, optional = _base(kind)
+    if optional and text.lower() in ("none", "null", ""):
+        return None
+    try:
+        return _TRUTH[text.lower()] if base is bool else base(text)
+    except (KeyError, ValueError):
+        raise ValueError(f"{key!r} takes {_kind_name(base, optional)} (got {text!r})") from None
+
+
+def _check_type(name: str, kind: Any, value: Any) -> None:
+    base, optional = _base(kind)
+    fits = isinstance(value, (int, float) if base is float else base) and isinstance(value, bool) == (
+        base is bool
+    )
+    if not fits and not (optional and value is None):
+        raise ValueError(f"{name!r} takes {_kind_name(base, optional)} (got {value!r})")
+
+
+def _base(kind: Any) -> tuple[type, bool]:
+    if get_origin(kind) in (Union, types.UnionType):
+        return next(part for part in get_args(kind) if part is not type(None)), True
+    return kind, False
+
+
+def _kind_name(base: type, optional: bool) -> str:
+    name = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[base]
+    return f"{name} or none" if optional else name

@@ -1,0 +1,1 @@
+"""One run: its training, checkpoint, scores and predictions."""

@@ -1,0 +1,235 @@
+"""Checkpoints: written whole or not at all, read without running what is in them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from lightning.fabric.plugins.io import TorchCheckpointIO
+from torch import Tensor
+
+from graphdep.datasets.base.text_rows import Label
+from graphdep.io import atomic_path
+from graphdep.io.archive import check_archive
+from graphdep.io.checks import check_name, shown
+from graphdep.tasks import LearningTask
+from graphdep.tasks.sentences.build import build_task
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.vocab import RelationVocab, Vocab
+from graphdep.vocab.pieces import vocab_from_state
+
+FORMAT = "graphdep checkpoint 1"
+BEST = "best.ckpt"
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "format": str,
+    "config": dict,
+    "vocab": dict,
+    "relations": dict,
+    "data": dict,
+    "vector_dim": (int, type(None)),
+    "pretrained": (dict, type(None)),
+    "labels": (list, type(None)),
+}
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Lightning's files, replaced in one step and loaded with ``weights_only=True``.
+
+    Lightning's own way goes through a temporary folder, which may be on another disk, so that a kill can
+    leave half a file.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        if os.path.basename(path) == BEST:
+            # Nothing goes on from it, and two thirds of it would be the optimizer's.
+            checkpoint = {key: value for key, value in checkpoint.items() if key != "optimizer_states"}
+        with atomic_path(path) as temporary:
+            torch.save(checkpoint, temporary)
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any = None, weights_only: bool | None = None
+    ) -> dict[str, Any]:
+        return read_checkpoint(path)
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a checkpoint knows beside weights: settings, words, relations, data, and the size of given word
+    vectors.
+
+    Args:
+        config: Settings of the run.
+        vocab: Its words.
+        relations: Its relations.
+        data: Digest and sizes of what it was trained on.
+        vector_dim: Size of the word vectors it started from. (default: :obj:`None`)
+        pretrained: What a pretrained encoder is beside its weights
+            (:func:`~graphdep.nn.pretrained.encoder_state`), so that a checkpoint needs no other file.
+            (default: :obj:`None`)
+        labels: The names of its classes, by their numbers; :obj:`None` where there are none.
+            (default: :obj:`None`)
+
+    Raises:
+        ValueError: If :obj:`labels` are no names of classes: of one kind, finite, different as texts, without
+            control characters.
+    """
+
+    config: TrainConfig
+    vocab: Vocab
+    relations: RelationVocab
+    data: dict[str, Any]
+    vector_dim: int | None = None
+    pretrained: dict[str, str] | None = None
+    labels: list[Label] | None = None
+
+    def __post_init__(self) -> None:
+        _check_labels(self.labels or [])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain values only."""
+        return {
+            "format": FORMAT,
+            "config": self.config.to_dict(),
+            "vocab": self.vocab.state_dict(),
+            "relations": self.relations.state_dict(),
+            "data": self.data,
+            "vector_dim": self.vector_dim,
+            "pretrained": self.pretrained,
+            "labels": self.labels,
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> RunState:
+        return cls(
+            TrainConfig.from_dict(state["config"]),
+            vocab_from_state(state["vocab"]),
+            RelationVocab.from_state_dict(state["relations"]),
+            state["data"],
+            state["vector_dim"],
+            state.get("pretrained"),
+            state.get("labels"),
+        )
+
+    @property
+    def num_classes(self) -> int | None:
+        """How many classes there are, where they have names."""
+        return None if self.labels is None else len(self.labels)
+
+    def build_task(self, weights: Mapping[str, Tensor] | None = None) -> LearningTask:
+        """The task with random weights, to load a checkpoint's into; ``weights`` limit its size."""
+        vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
+        pretrained = None
+        if self.config.pretrained != (self.pretrained is not None):
+            raise ValueError("'pretrained' must be there for a pretrained encoder, and for no other")
+        if self.pretrained is not None:
+            from graphdep.nn.pretrained import encoder_of_state
+
+            pretrained = encoder_of_state(self.pretrained, weights)
+        sizes = len(self.vocab), len(self.relations)
+        return build_task(self.config, *sizes, vectors, pretrained, self.num_classes)
+
+
+def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:
+    """Writes a trained task for :func:`load_task`, without what going on with its training would need."""
+    with atomic_path(path) as temporary:
+        torch.save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, temporary)
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a checkpoint of graphdep's.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
+            code in it is run.
+    """
+    if os.path.isdir(path):
+        raise FileNotFoundError(f"{os.fspath(path)} is a folder: name its best.ckpt")
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    check_archive(path)
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+        reason = str(error).strip().splitlines()
+        raise ValueError(
+            f"{path}: not a checkpoint, or damaged ({reason[0][:120] if reason else error!r})"
+        ) from None
+    state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
+    if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
+        raise ValueError(f"{path}: not a checkpoint of graphdep")
+    if state.get("format") != FORMAT:
+        raise ValueError(f"{path}: a checkpoint of another version ({state.get('format')!r}, not {FORMAT!r})")
+    for key, kind in _KEYS.items():
+        if not isinstance(state.get(key), kind):
+            raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
+    try:
+        _check_labels(state.get("labels") or [])
+    except ValueError as error:
+        raise ValueError(f"{path}: damaged checkpoint: {error}") from None
+    return checkpoint
+
+
+def _check_labels(labels: list[Any]) -> None:
+    """Raises :class:`ValueError` if they are no names of classes, or two of them are one as texts."""
+    seen: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        place = f"labels[{number}]"
+        if type(label) not in (str, int, float, bool) or type(label) is not type(labels[0]):
+            first = f" as 'labels[0]', {shown(labels[0])}" if number else ""
+            raise ValueError(
+                f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
+            )
+        if isinstance(label, float) and not math.isfinite(label):
+            raise ValueError(f"{place!r} must be finite (got {label!r})")
+        if isinstance(label, str):
+            check_name(place, label)
+        first_with = seen.setdefault(str(label), number)
+        if first_with != number:
+            raise ValueError(f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})")
+
+
+def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:
+    """Raises :class:`ValueError` if the settings ask for more than the weights can be: building it would take
+    the memory or the time before anything is compared.
+    """
+    sizes = {size for weight in weights.values() for size in getattr(weight, "shape", ())}
+    for name, value in config.to_dict().items():
+        if type(value) is not int or not name.endswith(("layers", "channels", "heads", "_dim")):
+            continue
+        if value > (len(weights) if name.endswith("layers") else max(4096, *sizes)):
+            raise ValueError(f"{name!r} is {value}, which its weights do not have")
+
+
+def read_task(path: str | os.PathLike[str]) -> str:
+    """The name of the task that a checkpoint was trained on.
+
+    Raises:
+        FileNotFoundError, ValueError: As :func:`read_checkpoint`.
+    """
+    task = read_checkpoint(path)["graphdep"]["config"].get("task")
+    if not isinstance(task, str):
+        raise ValueError(f"{path}: damaged checkpoint: 'task' is {type(task).__name__}")
+    return task
+
+
+def load_task(path: str | os.PathLike[str]) -> tuple[LearningTask, RunState]:
+    """The trained task in a checkpoint, and what it was trained with.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no whole checkpoint of graphdep's, or its parts do not fit together.
+    """
+    checkpoint = read_checkpoint(path)
+    try:
+        state = RunState.from_state_dict(checkpoint["graphdep"])
+        _check_sizes(state.config, checkpoint["state_dict"])
+        task = state.build_task(checkpoint["state_dict"])
+        task.load_state_dict(checkpoint["state_dict"])
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        raise ValueError(f"{path}: damaged checkpoint ({' '.join(str(error).split())[:200]})") from None
+    return task.eval(), state

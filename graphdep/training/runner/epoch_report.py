@@ -1,0 +1,60 @@
+"""Progress of a run on stderr: a bar on a terminal, a line an epoch elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import lightning as L
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from graphdep.tasks import LearningTask
+from graphdep.training.runner.run_checkpoint import RunCheckpoint
+
+
+class EpochReport(L.Callback):
+    """Says how far a run is and how good; stdout stays free for results.
+
+    Args:
+        title: What the run is called.
+        checkpoint: Knows the best epoch.
+        console: Where to write. (default: stderr)
+    """
+
+    def __init__(self, title: str, checkpoint: RunCheckpoint, console: Console | None = None) -> None:
+        self.title, self.checkpoint = title, checkpoint
+        self.console = console or Console(stderr=True)
+        self._bar: Progress | None = None
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        if not self.console.is_terminal:
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=self.console, transient=True)
+        epoch = f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}"
+        self._task = self._bar.add_task(f"{self.title} {epoch}", total=trainer.num_training_batches)
+        self._bar.start()
+
+    def on_train_batch_end(self, trainer: L.Trainer, *args: Any, **kwargs: Any) -> None:
+        if self._bar is not None:
+            self._bar.advance(self._task)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self._close()
+        name = f"val_{self.checkpoint.metric.name}"
+        value, seconds = cast(LearningTask, pl_module).val_scores[name], self.checkpoint.seconds[-1]
+        best = "best" if self.checkpoint.metric.is_better(value, self.checkpoint.best) else ""
+        loss = float(trainer.callback_metrics["train_loss"])
+        epoch = f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}"
+        line = f"{self.title}  {epoch}  train_loss {loss:.4f}  {name} {value:.4f}  {seconds:.1f} s  {best}"
+        self.console.print(line.rstrip(), highlight=False, soft_wrap=True)
+
+    def on_exception(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

@@ -1,0 +1,304 @@
+"""One training run from settings to result, and the evaluation of its checkpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lightning as L
+import torch
+from rich.console import Console
+from torch import Tensor
+
+from graphdep.io import atomic_path
+from graphdep.tasks import LearningTask, PostTrainingTask
+from graphdep.tasks.dialogues.responses import responses_name
+from graphdep.tasks.sentences.build import build_task
+from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.family.loading import load_splits
+from graphdep.training.family.pretrained import backbone_of, load_pretrained
+from graphdep.training.family.scored import Scored
+from graphdep.training.family.splits import Splits
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
+from graphdep.training.runner.epoch_report import EpochReport
+from graphdep.training.runner.evaluation import count_parameters, score_split
+from graphdep.training.runner.predictions import PREDICTIONS
+from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
+from graphdep.version import __version__
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+RESULT = "result.json"
+ENCODER = "encoder"
+# What a report reads of a result; numbers may be whole.
+_RESULT_KEYS = {
+    "metrics": dict,
+    "floor": dict,
+    "seed": int,
+    "checkpoint": str,
+    "parameters": int,
+    "reference": dict,
+}
+_RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
+
+logger = logging.getLogger("graphdep.training")
+
+
+def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
+    """The folder below ``base`` that no run with other settings or other data has."""
+    return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{config.digest(splits.digest())}"
+
+
+def train(
+    config: TrainConfig,
+    folder: str | os.PathLike[str],
+    *,
+    splits: Splits | None = None,
+    resume: bool = False,
+    title: str | None = None,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Trains a model and scores its best epoch on the validation and, where there is one, the test split.
+
+    Args:
+        config: The settings.
+        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split, and
+            of dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``.
+        splits: The data. (default: loaded as the settings say)
+        resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
+            one. A finished run is not repeated. (default: :obj:`False`)
+        title: Name of the run in progress lines. (default: model and seed)
+        console: Where progress goes. (default: stderr)
+
+    Returns:
+        The result, which is also written to ``result.json``: plain values.
+
+    Raises:
+        ValueError: If :obj:`resume` meets a run with other settings or data, another process trains in the
+            folder, or the splits are not those of the settings.
+        TrainingError: If the loss, or an output on the validation split, is not finite any more.
+        OSError: If nothing can be written to the folder.
+    """
+    folder = Path(folder)
+    with _alone_in(folder):
+        return _train(config, folder, splits or load_splits(config), resume, title, console)
+
+
+def _train(
+    config: TrainConfig,
+    folder: Path,
+    splits: Splits,
+    resume: bool,
+    title: str | None,
+    console: Console | None,
+) -> dict[str, Any]:
+    if splits.settings not in (None, config.data_settings()):
+        raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
+    pretrained = load_pretrained(config) if config.pretrained else None
+    state, found, vectors = _new_state(config, splits, pretrained)
+    if resume and (finished := _finished(folder, state)) is not None:
+        return finished
+    L.seed_everything(config.seed, workers=True, verbose=False)
+    task = _new_task(state, vectors, pretrained)
+    start = _resume_from(folder, state) if resume else None
+    if start is None:
+        _set_aside(folder, resume)
+    checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
+    report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
+    with quiet():
+        trainer = make_trainer(config, folder, callbacks=[checkpoint, report])
+        loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
+        with interruptible():
+            trainer.fit(task, *loaders, ckpt_path=start)
+    if isinstance(task, PostTrainingTask):
+        _save_encoder(load_task(checkpoint.best_path)[0], folder / ENCODER)
+    result = _result(state, checkpoint, splits, found)
+    _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
+    return result
+
+
+def _new_state(
+    config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
+) -> tuple[RunState, float | None, Tensor | None]:
+    vectors, found, known = None, None, None
+    if config.vectors is not None:
+        from graphdep.vocab.vectors import load_vectors
+
+        vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed)
+    data = {"digest": splits.digest(), **splits.describe()}
+    dim = None if vectors is None else vectors.size(1)
+    if pretrained is not None:
+        from graphdep.nn.pretrained import encoder_state
+
+        known = encoder_state(pretrained)
+    labels = splits.labels() if isinstance(config, SentenceConfig) else None
+    return RunState(config, splits.vocab, splits.relations, data, dim, known, labels), found, vectors
+
+
+def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
+    sizes = len(state.vocab), len(state.relations)
+    task = build_task(state.config, *sizes, vectors, pretrained, state.num_classes)
+    if isinstance(task, PostTrainingTask):
+        from graphdep.nn.pretrained import load_masked_word_head
+
+        load_masked_word_head(task.model.words, state.config.encoder)
+    return task.train()  # a pretrained encoder may not be in that mode
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Makes the folder and holds its lock, which a kill frees as well."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "w") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"{folder}: another process trains in this folder") from None
+        yield
+
+
+def _set_aside(folder: Path, resume: bool) -> None:
+    """Moves what an earlier run left to a folder of its own (``previous``, ``previous-2``, ...): a new run
+    that fails must not cost an old one, nor one that was meant to go on and has no checkpoint to go on from.
+    """
+    # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
+    left = ("last.ckpt", RESULT, PREDICTIONS, *map(responses_name, ("val", "test")), ENCODER, "best.ckpt")
+    names = [name for name in left if (folder / name).exists()]
+    if not names:
+        return
+    previous, number = folder / "previous", 1
+    while previous.exists():
+        number += 1
+        previous = folder / f"previous-{number}"
+    previous.mkdir()
+    if "last.ckpt" in names and RESULT not in names:
+        logger.warning(
+            "%s: an unfinished run is set aside in %s; with resume (--resume) it would go on",
+            *(folder, previous.name),
+        )
+    elif resume:
+        logger.warning(
+            "%s: no last.ckpt to go on from, a new run starts; set aside in %s: %s",
+            *(folder, previous.name, ", ".join(names)),
+        )
+    for name in names:
+        os.replace(folder / name, previous / name)
+
+
+def _resume_from(folder: Path, state: RunState) -> Path | None:
+    path = folder / "last.ckpt"
+    if not path.exists():
+        return None
+    try:
+        earlier = RunState.from_state_dict(read_checkpoint(path)["graphdep"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
+        ) from None
+    _check_same(path, state, earlier.config, earlier.data["digest"], state.config.late)
+    _check_best(folder)
+    return path
+
+
+def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
+    path = folder / RESULT
+    predictions = [PREDICTIONS] if "test" in state.config.splits else []
+    if not all((folder / name).exists() for name in (RESULT, "best.ckpt", *predictions)):
+        return None
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        config, digest = TrainConfig.from_dict(result["config"]), result["data"]["digest"]
+        complete = all(isinstance(result[key], kind) for key, kind in _RESULT_KEYS.items())
+    except (ValueError, KeyError, TypeError):
+        complete = False
+    if not complete:  # the checkpoints say where to go on, and the result is written anew
+        logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
+        return None
+    _check_same(path, state, config, digest)
+    _check_best(folder)
+    result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
+    # Asked for more epochs, a finished run goes on from its last one.
+    return result if config.max_epochs == state.config.max_epochs else None
+
+
+def _check_best(folder: Path) -> None:
+    try:
+        read_checkpoint(folder / "best.ckpt")
+    except (FileNotFoundError, ValueError) as error:
+        raise ValueError(
+            f"{error}; delete last.ckpt and {RESULT} beside it to train this run again"
+        ) from None
+
+
+def _check_same(
+    path: Path, state: RunState, config: TrainConfig, digest: str, ignore: tuple[str, ...] = ()
+) -> None:
+    # Where the learning rate falls to the last update, more epochs are another run from the first one on.
+    falls = config.warmup_steps is not None
+    different = state.config.differences(config, ignore=ignore if falls else [*ignore, "max_epochs"])
+    if state.config.max_epochs < config.max_epochs and not falls:
+        different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
+    if state.data["digest"] != digest:
+        different.append("the data (other examples, parses, words or labels) or the encoder")
+    if different:
+        raise ValueError(f"{path} is of another run, which cannot be resumed: {'; '.join(sorted(different))}")
+
+
+def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
+    task, state = load_task(run.best_path)
+    _check_same(run.best_path, mine, state.config, state.data["digest"], mine.config.late)
+    config = mine.config
+    scored = Scored()
+    for split in config.splits[1:]:
+        scored = scored | score_split(task, splits, split, config, run.folder)
+    return {
+        "task": config.task,
+        "model": config.model,
+        "label": config.label,
+        "seed": config.seed,
+        "metrics": scored.metrics,
+        "floor": scored.floor,
+        "reference": scored.reference,
+        "signature": config.signatures(),
+        "epochs": run.epochs,
+        "best_epoch": run.best_epoch,
+        "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
+        "parameters": count_parameters(task),
+        "checkpoint": str(run.best_path),
+        "vectors_found": found,
+        "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
+        "data": state.data,
+        "config": config.to_dict(),
+        "versions": {"graphdep": __version__, "torch": torch.__version__},
+    }
+
+
+def _save_encoder(task: LearningTask, folder: Path) -> None:
+    """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
+    part = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    backbone_of(task.model).save_pretrained(part)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(part, folder)
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(
+            json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+        )

@@ -1,0 +1,242 @@
+"""The report of an ablation: a table for people, a CSV for programs, a picture."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from graphdep.io import atomic_path
+from graphdep.training.family.task import legend
+from graphdep.visualization import plot_ablation
+
+# What the first columns of a table are, by task; the first is the one that the paper reports.
+_COLUMNS = {
+    "sick-r": ("test_mse", "test_pearson", "test_spearman"),
+    "sick-e": ("test_accuracy", "val_accuracy"),
+    "sst": ("test_accuracy", "val_accuracy"),
+    "sst2": ("test_accuracy", "val_accuracy"),
+    "mrpc": ("test_accuracy", "test_f1", "val_accuracy"),
+    **dict.fromkeys(
+        ("dailydialog", "empathetic"),
+        (
+            "test_perplexity",
+            *("val_perplexity", "val_bleu2_method7", "val_dist2"),
+            *("test_bleu2_method7", "test_bleu2_method1", "test_dist2"),
+        ),
+    ),
+    **dict.fromkeys(
+        ("ubuntu", "ubuntu-irc", "dailydialog-selection", "ecommerce"),
+        ("test_R10@1", "test_R10@2", "test_R10@5", "test_MRR", "val_MRR"),
+    ),
+    "post-train": ("test_loss", "test_mlm_perplexity", "test_relevance_accuracy", "val_loss"),
+    "douban": (
+        *("test_MAP", "test_MRR", "test_P@1", "test_R10@1", "test_R10@2", "test_R10@5"),
+        "val_MRR",
+    ),
+}
+Cells = list[list[str]]
+
+
+def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Writes ``summary.json``, ``table.md``, ``table.csv`` and ``plot.png``; returns their paths by kind."""
+    paths = {"summary": "summary.json", "table": "table.md", "csv": "table.csv", "plot": "plot.png"}
+    paths = {kind: str(folder / name) for kind, name in paths.items()}
+    _write(paths["summary"], json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    _write(paths["table"], markdown(summary))
+    _write(paths["csv"], csv_rows(summary))
+    figure = _plot(summary)
+    if figure is None:
+        del paths["plot"]
+    else:
+        with atomic_path(paths["plot"]) as temporary:
+            figure.savefig(temporary, dpi=150)
+    return paths
+
+
+def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
+    """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
+    columns = _columns(summary)
+    header = [
+        "model",
+        columns[0],
+        "p examples",
+        "p seeds",
+        _paper_header(summary, columns[0]),
+        *columns[1:],
+        "runs",
+        "parameters",
+        "epochs",
+        "s/epoch",
+    ]
+    rows: Cells = [["(no skill)", *_beside(summary["floor"], columns), "", "", "", ""]]
+    if summary["reference"]:
+        rows.append(["(references)", *_beside(summary["reference"], columns), "", "", "", ""])
+    for row in summary["rows"]:
+        scores = [_score(row, name) for name in columns]
+        runs = str(row["n"]) + (f" (+{len(row['failed'])} failed)" if row["failed"] else "")
+        numbers = ["", "", ""]
+        if row["n"]:
+            numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
+        paper = _paper(summary, row["model"])
+        rows.append([row["label"], scores[0], *_p(row), paper, *scores[1:], runs, *numbers])
+    return header, rows
+
+
+def _paper_header(summary: dict[str, Any], first: str) -> str:
+    column = _paper_column(summary)
+    return "paper" if column in (None, first) else f"paper: {column}"
+
+
+def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
+    # Test first: the epoch was chosen on val, and p is of the test split.
+    return _COLUMNS.get(summary["task"]) or tuple(
+        sorted(summary["floor"], key=lambda name: not name.startswith("test_"))
+    )
+
+
+def markdown(summary: dict[str, Any]) -> str:
+    """The table with all that is needed to judge and repeat it."""
+    header, rows = table_cells(summary)
+    lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
+    return "\n".join([f"# {summary['title']}", "", *lines, "", *notes(summary), ""])
+
+
+def rich_table(summary: dict[str, Any]) -> Table:
+    """The table for a terminal of 80 columns: its main metric alone."""
+    header, rows = table_cells(summary)
+    table = Table(title=f"{summary['title']}: mean ± std")
+    hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
+    hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
+    shown = [place for place, name in enumerate(header) if name not in hidden]
+    for place in shown:
+        table.add_column(header[place].replace("_", " "), justify="right" if place else "left", no_wrap=True)
+    for cells in rows:
+        table.add_row(*(cells[place] for place in shown))
+    return table
+
+
+def notes(summary: dict[str, Any]) -> list[str]:
+    """What stands under the table, as a list."""
+    lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
+    lines += [f"- {line}" for line in legend(summary["signature"])]
+    against = [row["against"] for row in summary["rows"] if row["against"] is not None]
+    if against:
+        lines.append(
+            "- p against the row {row} ({metric}). Examples: approximate randomisation over the {n} test "
+            "examples ({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
+            "about these examples alone. Both take the seeds that the two rows share. {tests} rows are "
+            "tested, without correction".format(**against[0], tests=len(against))
+        )
+    capped = sum(row["capped"] for row in summary["rows"])
+    if capped:
+        runs = sum(row["n"] for row in summary["rows"])
+        lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+    lines += _data_notes(summary)
+    lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
+    lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
+    if summary["paper"] is not None:
+        others = ", ".join(f"{name} {value:.4f}" for name, value in summary["paper"]["others"].items())
+        lines.append(f"- paper ({summary['paper']['metric']}): {summary['paper']['source']}; {others}")
+        lines += [f"- beside the paper: {summary['paper']['note']}"] if summary["paper"]["note"] else []
+    counts = [row["parameters"] for row in summary["rows"] if row["n"]]
+    if counts and max(counts) > 1.05 * min(counts):
+        lines.append(f"- parameters: {min(counts):,.0f} to {max(counts):,.0f}")
+    for row in summary["rows"]:
+        lines += [f"- FAILED {row['model']} seed {seed}: {error}" for seed, error in row["failed"].items()]
+    return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _data_notes(summary: dict[str, Any]) -> list[str]:
+    """What the rows were trained on; where they differ in that, as words and pieces do, each kind of it."""
+    kinds: list[tuple[dict[str, Any], list[str]]] = []
+    for row in summary["rows"]:
+        known = next((names for data, names in kinds if data == row["data"]), None)
+        if known is None:
+            kinds.append((row["data"], known := []))
+        known.append(row["model"])
+    lines = []
+    for data, names in kinds:
+        whose = f"data of {', '.join(names)}" if len(kinds) > 1 else "data"
+        counted = ", ".join(f"{size} {split}" for split, size in data["examples"].items())
+        chains = sum(data["chain_trees"].values())
+        lines.append(
+            f"- {whose}: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, {chains} "
+            "chain trees"
+        )
+        shares = ", ".join(
+            f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share
+        )
+        lines += [f"- words that are rare or not in training, all one [UNK]: {shares}"] if shares else []
+        rare = ", ".join(f"{count} of {split}" for split, count in data["unknown_relations"].items() if count)
+        lines += (
+            [f"- labels without an id of their own, read as what they are a kind of: {rare}"] if rare else []
+        )
+        cut = ", ".join(f"{words} of {split}" for split, words in data["cut_words"].items() if words)
+        lines += [f"- words cut at max_length: {cut}"] if cut else []
+    return lines
+
+
+def csv_rows(summary: dict[str, Any]) -> str:
+    """A line a run and metric: ``task,model,seed,metric,value,floor,paper``."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["task", "model", "seed", "metric", "value", "floor", "paper"])
+    for row in summary["rows"]:
+        for name, spread in row["metrics"].items():
+            paper = _published(summary, row["model"]) if name == _paper_column(summary) else None
+            for seed, value in zip(row["seeds"], spread["values"]):
+                floor = summary["floor"].get(name)
+                writer.writerow([summary["task"], row["model"], seed, name, value, floor, paper])
+    return out.getvalue()
+
+
+def _score(row: dict[str, Any], name: str) -> str:
+    if name not in row["metrics"]:
+        return "-"
+    spread = row["metrics"][name]
+    return f"{spread['mean']:.4f}" + ("" if spread["std"] is None else f" ± {spread['std']:.4f}")
+
+
+def _beside(scores: dict[str, float], columns: tuple[str, ...]) -> list[str]:
+    cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in columns]
+    return [cells[0], "", "", "", *cells[1:]]
+
+
+def _p(row: dict[str, Any]) -> list[str]:
+    found = row["against"] or {}
+    both = (found.get("p_randomisation"), found.get("p_seeds"))
+    return ["" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001" for p in both]
+
+
+def _paper_column(summary: dict[str, Any]) -> str | None:
+    return None if summary["paper"] is None else f"{summary['paper']['split']}_{summary['paper']['metric']}"
+
+
+def _published(summary: dict[str, Any], model: str) -> float | None:
+    return None if summary["paper"] is None else summary["paper"]["rows"].get(model)
+
+
+def _paper(summary: dict[str, Any], model: str) -> str:
+    value = _published(summary, model)
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _plot(summary: dict[str, Any]) -> Any:
+    name = table_cells(summary)[0][1]
+    values = {row["label"]: row["metrics"][name]["values"] for row in summary["rows"] if row["n"]}
+    if not values:
+        return None
+    paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None
+    title = summary["title"]
+    metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
+    return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)
+
+
+def _write(path: str, text: str) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.data import Batch, Data
+
+from graphdep.metrics import RANKING
+from graphdep.tasks import SelectionTask
+from graphdep.training.family.learning_task import join_outputs
+
+
+class Fixed(nn.Module):
+    """Gives every example the logit that it carries."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, data):
+        return data.logit * self.scale
+
+
+def batches(logits, labels, groups, size=3):
+    examples = [
+        Data(num_nodes=1, logit=torch.tensor([float(x)]), y=torch.tensor([float(y)]), group=torch.tensor([g]))
+        for x, y, g in zip(logits, labels, groups)
+    ]
+    return [Batch.from_data_list(examples[i : i + size]) for i in range(0, len(examples), size)]
+
+
+def task(**options):
+    return SelectionTask(Fixed(), lambda batch: batch, **options)
+
+
+def outputs(logits, labels, groups):
+    with torch.no_grad():
+        return join_outputs([task().predict_step(batch, 0) for batch in batches(logits, labels, groups)])
+
+
+LOGITS = [2.0, 1.0, 0.0, 0.5, 3.0, -1.0, 1.0, 1.0]
+LABELS = [1, 0, 0, 0, 1, 0, 1, 0]
+GROUPS = [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_loss_is_the_mean_binary_cross_entropy():
+    (batch,) = batches([2.0, -1.0], [1, 0], [0, 0])
+    expected = (math.log1p(math.exp(-2.0)) + math.log1p(math.exp(-1.0))) / 2
+    assert task().loss(batch).item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_scores_are_of_pools_whatever_the_batches():
+    scores = task().score(outputs(LOGITS, LABELS, GROUPS), "val")
+    # pool 0: rank 1; pool 1: positives at ranks 1 and 2 or 3, tied
+    assert scores["val_R4@1"] == pytest.approx((1 + 0.5) / 2)
+    assert scores["val_P@1"] == pytest.approx(1.0)
+    assert scores["val_MAP"] == pytest.approx((1 + (1 + (1 + 2 / 3) / 2) / 2) / 2)
+    assert "val_loss" in scores
+
+
+def test_pools_of_different_sizes_have_keys_without_a_number():
+    scores = task().score(outputs(LOGITS[:7], LABELS[:7], GROUPS[:7]), "test")
+    assert "test_R@1" in scores
+    assert not any(name.startswith("test_R4") for name in scores)
+
+
+def test_options_reach_the_metrics():
+    tied = outputs([1.0, 1.0], [1, 0], [0, 0])
+    found = {
+        ties: task(ties=ties).score(tied, "test")["test_P@1"] for ties in ("mid", "pessimistic", "optimistic")
+    }
+    assert found == {"mid": 0.5, "pessimistic": 0.0, "optimistic": 1.0}
+    some = outputs([1.0, 0.0, 1.0, 0.0], [1, 0, 0, 0], [0, 0, 1, 1])
+    assert task(filter="both").score(some, "test")["test_P@1"] == 1.0
+    assert task(filter="none").score(some, "test")["test_P@1"] == 0.5
+
+
+def test_floor_is_what_equal_scores_get():
+    found = outputs(LOGITS, LABELS, GROUPS)
+    equal = outputs([0.0] * len(LOGITS), LABELS, GROUPS)
+    floor = task().floor(found, "test")
+    scores = task().score(equal, "test")
+    assert floor == pytest.approx({name: scores[name] for name in floor})
+    assert floor["test_P@1"] == pytest.approx((1 / 4 + 2 / 4) / 2)
+
+
+def test_compared_are_pools():
+    chance, found = task().compared(outputs(LOGITS, LABELS, GROUPS))
+    assert chance.tolist() == [0.25, 0.5]
+    assert found.tolist() == [1.0, 1.0]
+    metric = RANKING["P@1"]
+    assert metric(found, chance) == 1.0
+    assert metric.floor(chance, chance) == pytest.approx(0.375)
+
+
+def test_nan_is_no_perfect_score():
+    with pytest.raises(ValueError, match="finite"):
+        task().score(outputs([math.nan, 0.0], [1, 0], [0, 0]), "val")

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+from torch_geometric.data import Batch
+
+from graphdep import Sentence, to_data
+from graphdep.tasks.sentences.build import build_edges, build_encoder, build_task
+from graphdep.training import MODELS, TrainConfig
+from graphdep.training.family.loading import load_splits
+from graphdep.transforms import PRESETS, resolve
+
+
+@pytest.fixture
+def batch(corpus):
+    splits = load_splits(TrainConfig.of("dt", **corpus), ("train",))
+    return Batch.from_data_list(list(splits["train"])[:5]), splits
+
+
+@pytest.mark.parametrize("model", [name for name in MODELS if not name.startswith("bert")])
+def test_every_model_runs_on_its_edges(model, batch, tiny):
+    data, splits = batch
+    task = build_task(TrainConfig.of(model, **tiny), len(splits.vocab), len(splits.relations))
+    assert task(task.edges(data)).shape == (5, 3)
+    assert "edge_index" not in data
+
+
+@pytest.mark.parametrize("edges", ["dra", "sia", "transformer", "dt", "lisa", "gate"])
+def test_edges_get_types_where_the_model_needs_them(edges, batch, tiny):
+    data, splits = batch
+    for model in ("dt", "transformer"):
+        task = build_task(
+            TrainConfig.of(model, **{**tiny, "edges": edges}), len(splits.vocab), len(splits.relations)
+        )
+        assert torch.isfinite(task(task.edges(data))).all()
+
+
+@pytest.mark.parametrize("model", ["dt", "transformer", "tree-lstm"])
+def test_single_sentences(model, opinions, tiny):
+    config = TrainConfig.of(model, **{**tiny, **opinions})
+    splits = load_splits(config, ("train",))
+    batch = Batch.from_data_list(list(splits["train"])[:5])
+    task = build_task(config, len(splits.vocab), len(splits.relations))
+    assert task(task.edges(batch)).shape == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("dt-unlabelled", {"labels": False}),
+        ("dt-undirected", {"directions": False}),
+        ("dt-infill4", {"max_distance": 4}),
+        ("dt-infill0", {"max_distance": 0}),
+    ],
+)
+def test_ablations_of_the_relation_matrix(model, options, batch):
+    data, _ = batch
+    ours, theirs = build_edges(TrainConfig.of(model))(data), resolve("dt", **options)(data)
+    assert torch.equal(ours.edge_type, theirs.edge_type)
+    with_types_after = build_edges(TrainConfig.of(model, edges="transformer-utterance"))(data)
+    assert torch.equal(with_types_after.edge_type, theirs.edge_type)
+
+
+def test_wide_transformer_has_as_many_parameters_as_dt():
+    counts = [
+        sum(p.numel() for p in build_encoder(TrainConfig.of(model), 2000, 801).parameters())
+        for model in ("dt", "transformer-wide")
+    ]
+    assert counts[1] == pytest.approx(counts[0], rel=0.01)
+
+
+def test_baselines_on_control_trees(batch, tiny):
+    data, splits = batch
+    build = [
+        build_task(TrainConfig.of("tree-lstm", **{**tiny, "tree": tree}), len(splits.vocab), 801)
+        for tree in (None, "chain")
+    ]
+    build[1].load_state_dict(build[0].state_dict())
+    parsed, chain = (task(task.edges(data)) for task in build)
+    assert not torch.equal(parsed, chain)
+
+
+def test_types_are_those_of_the_dt_preset(batch):
+    data, _ = batch
+    ours = build_edges(TrainConfig.of("dt", edges="transformer-utterance", max_distance=1))(data)
+    theirs = resolve("dt", max_distance=1)(data)
+    assert torch.equal(ours.edge_index, theirs.edge_index)
+    assert torch.equal(ours.edge_type, theirs.edge_type)
+
+
+def test_tree_controls_come_before_the_edges(batch):
+    data, _ = batch
+    parsed = build_edges(TrainConfig.of("dt"))(data)
+    chain = build_edges(TrainConfig.of("dt-chain"))(data)
+    assert not torch.equal(parsed.governor_index, chain.governor_index)
+    seeds = [build_edges(TrainConfig.of("dt-random", seed=seed))(data).governor_index for seed in (0, 0, 1)]
+    assert torch.equal(seeds[0], seeds[1])
+    assert not torch.equal(seeds[0], seeds[2])
+
+
+@pytest.mark.parametrize("edges", [name for name in PRESETS if name != "dam"])
+def test_dialogues_take_the_edges_of_every_preset(edges):
+    data = to_data([Sentence(["You", "do", "?"], [2, 0, 2], ["nsubj", "root", "punct"])])
+    config = TrainConfig.of("transformer-dra", task="dailydialog", edges=edges)
+    limits = {"max_distance", "max_sum"} & inspect.signature(PRESETS[edges]).parameters.keys()
+    ours = build_edges(config)(data.clone()).to_dict()
+    theirs = resolve(edges, **{limit: getattr(config, limit) for limit in limits})(data).to_dict()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[key], value) for key, value in theirs.items() if torch.is_tensor(value))
+
+
+def test_edges_that_add_nodes_are_refused():
+    with pytest.raises(ValueError, match="edges 'dam' add nodes"):
+        build_edges(TrainConfig.of("transformer-dra", task="dailydialog", edges="dam"))
+    with pytest.raises(ValueError, match="edges 'dam' add nodes"):
+        build_edges(TrainConfig.of("dt", edges="dam"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "fused"),
+    [
+        ({"optimizer": "adamw"}, True),
+        ({"optimizer": "adam", "precision": "bf16-mixed"}, True),
+        ({"optimizer": "adam", "clip": 1.0}, True),
+        ({"optimizer": "adamw", "clip": 1.0, "precision": "bf16-mixed"}, False),
+    ],
+)
+def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch, tiny):
+    _, splits = batch
+    task = build_task(
+        TrainConfig.of("transformer", **tiny, **settings), len(splits.vocab), len(splits.relations)
+    )
+    assert bool(task.make_optimizer(task.parameters()).defaults["fused"]) is fused
