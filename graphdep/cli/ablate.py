@@ -12,13 +12,6 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 
-DEFAULT_MODELS = {
-    "sentence": "transformer,dt-lr,dt-rg,dt",
-    "dialogue": "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra",
-    "post-training": "bert-fp",
-    "selection": "bert,bert-vanilla,bert-intra,bert-inter,bert-sia",
-}
-
 
 def ablate(
     ctx: typer.Context,
@@ -74,10 +67,10 @@ def ablate(
     first = shared.pop("seed", 0)
     if "model" in shared:
         raise ValueError("'model' is not a setting of all runs: use --models")
-    from graphdep.training import TrainConfig
+    from graphdep.tasks import family_of
 
-    models = models or DEFAULT_MODELS[TrainConfig.of_task(task).family]
-    names = [name.strip() for name in models.split(",") if name.strip()]
+    names = [name.strip() for name in (models or "").split(",") if name.strip()]
+    names = names or [*family_of(task).default_models]
     for name in names:
         o.config_of(name, {**shared, "task": task})
     folder = output or Path("runs", f"ablation_{task}")

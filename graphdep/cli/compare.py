@@ -64,7 +64,7 @@ def compare(
         graphdep compare "runs/table3/sick-e_dt_seed*" "runs/table3/sick-e_transformer_seed*"
     """
     from graphdep.metrics import compare as test
-    from graphdep.tasks import resolve_task
+    from graphdep.training.family.lookup import resolve_task
 
     sides = [[_read(path) for path in _files(side)] for side in (a, b)]
     runs = [run for side in sides for run in side]

@@ -65,9 +65,9 @@ def predict(
         check_output(output, checkpoint, str(source))
     say_loading()
     from graphdep.datasets.base.text_rows import read_text_rows
-    from graphdep.tasks.sentences.encoder import parser_to_use
     from graphdep.tasks.sentences.predictor import Predictor
     from graphdep.training import load_task
+    from graphdep.training.runner.predictor import parser_to_use
 
     task, state = load_task(checkpoint)
     named = parser_to_use(checkpoint, state.config.parser, parser)

@@ -97,7 +97,7 @@ def _say_unfinished(config: TrainConfig, folder: Path) -> None:
 
 
 def _check_own(names: list[str], task: str) -> None:
-    from graphdep.tasks import resolve_task
+    from graphdep.training.family.lookup import resolve_task
 
     if names and resolve_task(task).kind != "csv":
         raise ValueError(f"--{names[0].replace('_', '-')} is for --task csv or csv-regression (got {task!r})")

@@ -4,7 +4,7 @@ from graphdep.tasks.dialogues.learning_task import DialogueTask
 from graphdep.tasks.dialogues.task import Dialogues
 from graphdep.tasks.post_training.learning_task import PostTrainingTask
 from graphdep.tasks.post_training.task import PostTraining
-from graphdep.tasks.registry import TASKS, resolve_task
+from graphdep.tasks.registry import FAMILIES, TASKS, families, family_of, resolve_task
 from graphdep.tasks.selection.learning_task import SelectionTask
 from graphdep.tasks.selection.task import Selections
 from graphdep.tasks.sentences.goal import (
@@ -22,7 +22,9 @@ from graphdep.tasks.sentences.goal import (
 from graphdep.tasks.sentences.learning_task import SentenceTask
 from graphdep.tasks.sentences.own_texts import OwnTexts
 from graphdep.tasks.sentences.task import Sentences
+from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.learning_task import LearningTask, TrainingError
+from graphdep.training.family.parts import Parts
 from graphdep.training.family.task import Task
 
 __all__ = [
@@ -35,12 +37,14 @@ __all__ = [
     "RELATEDNESS",
     "SENTIMENT",
     "SIMILARITY",
+    "FAMILIES",
     "TASKS",
     "Dialogues",
     "DialogueTask",
     "Goal",
     "LearningTask",
     "OwnTexts",
+    "Parts",
     "PostTraining",
     "PostTrainingTask",
     "Selections",
@@ -48,6 +52,9 @@ __all__ = [
     "Sentences",
     "SentenceTask",
     "Task",
+    "TaskFamily",
     "TrainingError",
+    "families",
+    "family_of",
     "resolve_task",
 ]

@@ -1,9 +1,13 @@
 """From settings to results: configurations, runs, checkpoints, ablations."""
 
-from graphdep.tasks.sentences.presets import MODELS, ModelPreset, resolve_model
+from importlib import import_module
+from typing import Any
+
 from graphdep.training.family.loading import load_splits
+from graphdep.training.family.model_preset import ModelPreset, resolve_model
+from graphdep.training.family.settings import parse_settings
 from graphdep.training.family.splits import Splits
-from graphdep.training.family.train_config import TrainConfig, parse_settings
+from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import load_task, read_checkpoint
 from graphdep.training.runner.evaluation import evaluate
 from graphdep.training.runner.run import run_folder, train
@@ -22,3 +26,9 @@ __all__ = [
     "run_folder",
     "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MODELS":  # those of sentences, by a name from before the families had rooms
+        return import_module("graphdep.tasks.sentences.presets").MODELS
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

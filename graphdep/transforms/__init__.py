@@ -10,7 +10,7 @@ from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.marked_edges import MarkedEdges
 from graphdep.transforms.merge_types import MergeTypes
 from graphdep.transforms.nodes import Nodes
-from graphdep.transforms.presets import PRESETS, resolve
+from graphdep.transforms.presets import PRESETS, preset_options, resolve
 from graphdep.transforms.random_tree import RandomTree
 from graphdep.transforms.relation_edges import RelationEdges
 from graphdep.transforms.relation_links import RelationLinks
@@ -51,5 +51,6 @@ __all__ = [
     "EdgeConstructor",
     "EdgeSet",
     "Nodes",
+    "preset_options",
     "resolve",
 ]

@@ -215,6 +215,21 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
 }
 
 
+def preset_options(name: str) -> tuple[str, ...]:
+    """The names of a preset's options.
+
+    Raises:
+        ValueError: If there is no such preset.
+    """
+    return tuple(inspect.signature(_preset(name)).parameters)
+
+
+def _preset(name: str) -> Callable[..., BaseTransform]:
+    if name not in PRESETS:
+        raise ValueError(f"no preset {name!r}; choose one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
 def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTransform:
     r"""Returns a preset by name, or a transform as it is.
 
@@ -232,13 +247,10 @@ def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTran
                 f"options {sorted(kwargs)} cannot be given with an instance ({name_or_instance})"
             )
         return name_or_instance
-    preset = PRESETS.get(name_or_instance)
-    if preset is None:
-        raise ValueError(f"no preset {name_or_instance!r}; choose one of {', '.join(PRESETS)}")
-    options = inspect.signature(preset).parameters
+    preset, options = _preset(name_or_instance), preset_options(name_or_instance)
     if "implicit" not in options:
         kwargs.pop("implicit", None)
-    unknown = sorted(kwargs.keys() - options.keys())
+    unknown = sorted(kwargs.keys() - set(options))
     if unknown:
         names = ", ".join(map(repr, unknown))
         raise ValueError(f"preset {name_or_instance!r} has no option {names}; it takes {', '.join(options)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -133,6 +134,10 @@ class CSVTexts(TextDataset):
             log=log,
             force_reload=force_reload,
         )
+
+    def update_digest(self, sha: hashlib._Hash) -> None:
+        super().update_digest(sha)
+        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
 
     @property
     def num_classes(self) -> int:

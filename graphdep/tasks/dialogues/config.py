@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from graphdep.decoding import DecodeConfig
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
-from graphdep.tasks.sentences.presets import ModelPreset
+from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.train_config import Choices, TrainConfig
 
 

@@ -9,10 +9,12 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import segment
 
-from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS
+from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
 from graphdep.nn.models import DialogueModel
 from graphdep.nn.models.dialogue_model import target_bounds
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.family.splits import Splits
+from graphdep.vocab import EOU
 
 
 class DialogueTask(LearningTask):
@@ -67,3 +69,20 @@ class DialogueTask(LearningTask):
         """Numbers of tokens and the negative log-likelihoods of the responses."""
         losses, _, tokens = outputs
         return tokens.numpy(), losses.double().numpy()
+
+
+def unigram_floor(splits: Splits, split: str) -> dict[str, float]:
+    """Perplexities of a model that knows how often a word occurs in responses, and nothing else."""
+    train, target = (_target_ids(splits, name) for name in ("train", split))
+    losses = unigram_losses(train, target, len(splits.vocab))
+    words = target != splits.vocab[EOU]
+    return {
+        f"{split}_{PERPLEXITY.name}": PERPLEXITY(losses, np.ones_like(losses)),
+        f"{split}_{PERPLEXITY_WORDS.name}": PERPLEXITY_WORDS(losses[words], np.ones(int(words.sum()))),
+    }
+
+
+def _target_ids(splits: Splits, split: str) -> np.ndarray:
+    dataset = splits.in_memory(split)
+    whole = dataset if dataset._indices is None else dataset.copy()
+    return whole._data.target_ids.numpy()

@@ -19,13 +19,13 @@ from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence.truncation import truncate
 from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.tasks.sentences.encoder import parser_to_use
 from graphdep.training.runner.checkpoint import load_task
 from graphdep.training.runner.predictor import (
     batches_by_size,
     check_batch_size,
     check_family,
     check_weights,
+    parser_to_use,
     resolve_device,
     tracked,
 )
@@ -82,7 +82,7 @@ class Responder:
         check_batch_size(batch_size)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
-        check_family(self.checkpoint, state.config, "dialogue")
+        check_family(self.checkpoint, state.config, "dialogue", "responses")
         self.config = cast(DialogueConfig, state.config)
         self.decoding = _decode_config(self.config, decoding)
         self.device = resolve_device(device)

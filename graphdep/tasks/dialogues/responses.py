@@ -13,8 +13,8 @@ from torch_geometric.loader import DataLoader
 from graphdep.datasets.dialogues.dialogue_dataset import DialogueDataset
 from graphdep.io import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
-from graphdep.tasks import DialogueTask
 from graphdep.tasks.dialogues.config import DialogueConfig
+from graphdep.tasks.dialogues.learning_task import DialogueTask
 from graphdep.training.family.scored import Scored
 from graphdep.training.family.splits import Splits
 from graphdep.vocab.detokenize import detokenize

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from graphdep.tasks import resolve_task
-from graphdep.tasks.sentences.presets import ModelPreset
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.train_config import Choices, TrainConfig
 
 CORPORA = ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "dailydialog-selection")

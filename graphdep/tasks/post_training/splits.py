@@ -12,8 +12,9 @@ from torch_geometric.loader import DataLoader
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
 from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
-from graphdep.tasks import resolve_task
 from graphdep.tasks.post_training.config import PostTrainingConfig
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.pretrained import fingerprint_of
 from graphdep.training.family.splits import NO_WORDS, Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab
@@ -83,6 +84,7 @@ def load_post_training_splits(
         vocab=NO_WORDS,
         relations=RelationVocab(),
         settings=config.data_settings(),
+        encoder=fingerprint_of(encoder),
         samples=samples,
     )
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from graphdep.metrics.ranking import FILTERS, RECALLS, TIES, ranking_metric
 from graphdep.nn.conv.sia_conv import MASKS
 from graphdep.nn.models.sia import BLOCKS
-from graphdep.tasks import resolve_task
 from graphdep.tasks.selection.presets import SELECTION_MODELS
-from graphdep.tasks.sentences.presets import ModelPreset
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.train_config import Choices, TrainConfig
 
@@ -163,6 +163,10 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     def from_scratch(self) -> bool:
         """Whether the encoder is trained from nothing, on words."""
         return self.encoder in self.encoders
+
+    @property
+    def encoder_base(self) -> str | None:
+        return self.base
 
     @property
     def pretrained(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.tasks.sentences.presets import ModelPreset
+from graphdep.training.family.model_preset import ModelPreset
 
 
 def _bert(summary: str, sia_edges: str | None, tree: str | None = None, **overrides: object) -> ModelPreset:

@@ -19,13 +19,13 @@ from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.tasks.selection.build import tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.sentences.encoder import parser_to_use
 from graphdep.training.runner.checkpoint import load_task
 from graphdep.training.runner.predictor import (
     batches_by_size,
     check_batch_size,
     check_family,
     check_weights,
+    parser_to_use,
     resolve_device,
     tracked,
 )
@@ -89,7 +89,7 @@ class ResponseSelector:
         check_batch_size(batch_size)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
         task, state = load_task(checkpoint)
-        check_family(self.checkpoint, state.config, "selection")
+        check_family(self.checkpoint, state.config, "selection", "rankings")
         self.config = cast(SelectionConfig, state.config)
         self.device = resolve_device(device)
         self.model, self.edges = cast(SelectionModel, task.model).to(self.device), task.edges

@@ -23,12 +23,11 @@ from graphdep.io import atomic_path
 from graphdep.io.checks import check_list, check_name, check_text, shown
 from graphdep.parsing import Parser
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.encoder import parser_to_use
 from graphdep.tasks.sentences.predictor import Predictor, check_examples
-from graphdep.tasks.sentences.presets import resolve_model
 from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
+from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.runner.checkpoint import RunState, save_task
-from graphdep.training.runner.predictor import check_batch_size, resolve_device
+from graphdep.training.runner.predictor import check_batch_size, parser_to_use, resolve_device
 
 _COLUMNS = ("first", "second")
 _FITTED = "the classifier"
@@ -242,7 +241,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
         scratch = self.encoder == "transformer"
         model = _plain(self.model) or ("dt" if scratch else "bert-dam-basic")
-        if scratch and resolve_model(model).overrides.get("encoder") not in (None, *CSVConfig.encoders):
+        if scratch and resolve_model(model, CSVConfig.models).overrides.get("encoder") not in (
+            None,
+            *CSVConfig.encoders,
+        ):
             raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got 'transformer')")
         return TrainConfig.of(model, **given, **settings)
 

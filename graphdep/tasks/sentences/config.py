@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.parsing.enhance import ARCS
-from graphdep.tasks import Sentences, resolve_task
-from graphdep.tasks.sentences.presets import MODELS, ModelPreset, resolve_model
+from graphdep.tasks.sentences.presets import MODELS
+from graphdep.tasks.sentences.task import Sentences
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.train_config import DEFAULT_TASK, Choices, TrainConfig
 from graphdep.transforms import PRESETS

@@ -21,7 +21,7 @@ from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs
 from graphdep.sentence import Sentence, join_sentences
-from graphdep.training.runner.predictor import check_family, resolve_device, tracked
+from graphdep.training.runner.predictor import check_family, parser_to_use, resolve_device, tracked
 from graphdep.vocab import RelationVocab, Vocab
 
 # A batch has fewer texts where they are long: without syntax every word sees every other.
@@ -199,7 +199,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         from graphdep.training import load_task  # here, since Lightning takes seconds to import
 
         task, state = load_task(self.checkpoint)
-        check_family(os.fspath(self.checkpoint), state.config, "sentence")
+        check_family(os.fspath(self.checkpoint), state.config, "sentence", "sentence vectors")
         encoder = cast(TextEncoder, task.model.encoder)
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
         device = resolve_device(self.device)
@@ -218,22 +218,6 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.requires_fit = False
         return tags
-
-
-def parser_to_use(
-    checkpoint: str | os.PathLike[str], trained_with: str, given: str | Parser | None
-) -> str | Parser:
-    """The parser that was given, or else the checkpoint's if that is ``"bundled"``.
-
-    Raises:
-        ValueError: If the checkpoint names another one, which may stand for a file or a download.
-    """
-    if given is None and trained_with != "bundled":
-        raise ValueError(
-            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}; only 'bundled' is taken "
-            "from a checkpoint: if you trust that name, give it as 'parser' (--parser)"
-        )
-    return trained_with if given is None else given
 
 
 @dataclass(frozen=True, eq=False, repr=False)

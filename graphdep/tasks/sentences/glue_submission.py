@@ -16,17 +16,17 @@ from torch_geometric.loader import DataLoader
 from graphdep.datasets.sentences.glue import GLUE
 from graphdep.datasets.sentences.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
 from graphdep.parsing import Parser
-from graphdep.tasks.sentences.encoder import parser_to_use
 from graphdep.training.runner.predictor import (
     check_batch_size,
     check_family,
     check_weights,
+    parser_to_use,
     resolve_device,
     tracked,
 )
 
 if TYPE_CHECKING:
-    from graphdep.tasks import SentenceTask
+    from graphdep.tasks.sentences.learning_task import SentenceTask
     from graphdep.training.runner.checkpoint import RunState
 
 logger = logging.getLogger("graphdep")
@@ -155,11 +155,11 @@ def predict_glue(
     """
     check_batch_size(batch_size)
     check_checkpoints({name: checkpoint})
-    from graphdep.tasks import SentenceTask
+    from graphdep.tasks.sentences.learning_task import SentenceTask
     from graphdep.training import load_task
 
     task, state = load_task(checkpoint)
-    check_family(os.fspath(checkpoint), state.config, "sentence")
+    check_family(os.fspath(checkpoint), state.config, "sentence", "sentence vectors")
     assert isinstance(task, SentenceTask)
     check_weights(task.model, os.fspath(checkpoint))
     task = task.to(resolve_device(device))

@@ -15,8 +15,10 @@ from graphdep.io.checks import check_list, check_text
 from graphdep.parsing import Parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
-from graphdep.tasks import Sentences, SentenceTask, resolve_task
 from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.tasks.sentences.learning_task import SentenceTask
+from graphdep.tasks.sentences.task import Sentences
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.predictor import (

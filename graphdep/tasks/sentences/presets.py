@@ -2,31 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True)
-class ModelPreset:
-    """A named row of a result table: settings of :class:`~graphdep.training.TrainConfig`.
-
-    Args:
-        summary: What the row is, in a few words.
-        edges: Edge preset of :func:`graphdep.transforms.resolve`; :obj:`None` for a baseline that reads
-            words or tree itself. (default: ``"dt"``)
-        tree: Control that replaces the parse before the edges are built. (default: :obj:`None`)
-        overrides: Further settings. (default: none)
-    """
-
-    summary: str
-    edges: str | None = "dt"
-    tree: str | None = None
-    overrides: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def settings(self) -> dict[str, object]:
-        return {"edges": self.edges, "tree": self.tree, **self.overrides}
+from graphdep.training.family.model_preset import ModelPreset
 
 
 def _plain(summary: str, **overrides: object) -> ModelPreset:
@@ -203,20 +179,3 @@ MODELS: dict[str, ModelPreset] = {
         relation_terms="key-value",
     ),
 }
-
-
-def resolve_model(name: str, models: Mapping[str, ModelPreset] = MODELS) -> ModelPreset:
-    """The preset of that name.
-
-    Args:
-        name: Its name.
-        models: Those there are. (default: those of sentences)
-
-    Raises:
-        ValueError: If there is none; the message lists those there are.
-    """
-    if name not in models:
-        near = difflib.get_close_matches(name, models, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"no model {name!r}{hint}; choose one of {', '.join(models)}")
-    return models[name]

@@ -3,31 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class Published:
-    """A paper's figures for one task.
-
-    Args:
-        source: Paper and table.
-        metric: Which metric.
-        rows: Figures of the models that we have, as fractions.
-        examples: Sizes of the splits it was measured on; on other data the figures say nothing.
-        others: Other systems that the paper lists, for orientation. (default: none)
-        note: What to know before the figures are compared. (default: none)
-        split: Which split they are of. (default: ``"test"``)
-    """
-
-    source: str
-    metric: str
-    rows: Mapping[str, float]
-    examples: Mapping[str, int]
-    others: Mapping[str, float] = field(default_factory=dict)
-    note: str = ""
-    split: str = "test"
-
+from graphdep.training.family.published import Published
 
 _DT = "Integrating Dependency Tree into Self-attention for Sentence Representation"
 _TASKS = ("sick-r", "sick-e", "sst", "mrpc")
@@ -74,44 +51,6 @@ def _column(rows: Mapping[str, tuple[float | None, ...]], place: int) -> dict[st
     return {name: value for name, values in rows.items() if (value := values[place]) is not None}
 
 
-_DRA = (
-    "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation"
-)
-_DIALOGUES = ("dailydialog", "empathetic")
-_DIALOGUE_SIZES: tuple[dict[str, int], ...] = (  # pairs of context and response
-    {"train": 76053, "val": 7069, "test": 6740},
-    {"train": 64663, "val": 9305, "test": 8423},
-)
-# Perplexity, BLEU-2 and Dist-2 of DailyDialog, then of EmpatheticDialogues.
-_DIALOGUE_ROWS: dict[str, tuple[float, ...]] = {
-    "recosa": (19.846, 20.538, 16.611, 34.450, 19.062, 7.619),
-    "lisa": (18.378, 19.002, 17.011, 32.467, 19.169, 6.974),
-    "constituent-transformer": (18.155, 20.035, 17.847, 31.862, 19.755, 7.870),
-    "gate": (18.405, 19.142, 17.742, 32.273, 18.640, 7.452),
-    "transformer": (18.278, 19.519, 17.381, 32.329, 18.553, 7.499),
-    "transformer-dra": (17.628, 21.140, 18.396, 31.604, 19.966, 8.203),
-    "dialogbert": (20.056, 18.069, 15.562, 35.643, 17.199, 5.064),
-    "dialogbert-dra": (17.878, 21.786, 21.283, 32.785, 19.739, 9.601),
-}
-_FIRST_VERSION = {"hred": (37.005, None), "hran": (28.411, 40.901)}
-
-
-def _of_dialogues(place: int) -> Published:
-    return Published(
-        f'"{_DRA}", final version, Table 1 (validation set)',
-        "perplexity",
-        {name: values[3 * place] for name, values in _DIALOGUE_ROWS.items()},
-        _DIALOGUE_SIZES[place],
-        {
-            f"{name} in the first version, which does not name the split": value
-            for name, values in _FIRST_VERSION.items()
-            if (value := values[place]) is not None
-        },
-        "the paper does not say how it counts tokens, decodes, or computes BLEU-2 and Dist-2",
-        split="val",
-    )
-
-
 def _of_sentences(place: int) -> Published:
     task = _TASKS[place]
     return Published(
@@ -121,49 +60,6 @@ def _of_sentences(place: int) -> Published:
         _SIZES[place],
         _column(_OTHERS, place),
         _NOTES.get(task, ""),
-    )
-
-
-_SIA = "Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
-_SELECTION_SIZES: dict[str, dict[str, int]] = {  # pairs of a context and a candidate
-    "ubuntu": {"train": 1_000_000, "val": 500_000, "test": 500_000},
-    "douban": {"train": 1_000_000, "val": 50_000, "test": 10_000},
-    "ecommerce": {"train": 1_000_000, "val": 10_000, "test": 10_000},
-}
-# R10@1; for Douban MAP, which counts several right candidates.
-_SELECTION_ROWS: dict[str, dict[str, float]] = {
-    "ubuntu": {"bert": 0.808, "bert-sia": 0.821},
-    "douban": {"bert": 0.591, "bert-sia": 0.597},
-    "ecommerce": {
-        "bert": 0.610,
-        "bert-vanilla": 0.616,
-        "bert-intra": 0.623,
-        "bert-inter": 0.651,
-        "bert-sia": 0.655,
-    },
-}
-_SELECTION_OTHERS: dict[str, tuple[float, float, float]] = {
-    "SMN": (0.726, 0.529, 0.453),
-    "DUA": (0.752, 0.551, 0.501),
-    "DAM": (0.767, 0.550, 0.526),
-    "IOI": (0.796, 0.573, 0.563),
-    "RoBERTa-SS-DA": (0.826, 0.602, 0.627),
-    "BERT+SPIDER": (0.831, 0.598, 0.626),
-    "UMS-BERT": (0.843, 0.597, 0.674),
-    "BERT-FP": (0.911, 0.644, 0.870),
-    "BERT-FP + SIA": (0.914, 0.648, 0.874),
-}
-
-
-def _of_selection(place: int, task: str) -> Published:
-    return Published(
-        f'"{_SIA}", Table 1; rows of E-commerce between: its Table 2',
-        "MAP" if task == "douban" else "R10@1",
-        _SELECTION_ROWS[task],
-        _SELECTION_SIZES[task],
-        {name: values[place] for name, values in _SELECTION_OTHERS.items()},
-        "the paper says neither m, learning rate nor length, nor which pools of Douban it leaves out; the "
-        "code of BERT-FP leaves out only those without a right candidate (filter=negative)",
     )
 
 
@@ -190,7 +86,5 @@ def _of_glue(task: str) -> Published:
 
 PAPER: dict[str, Published] = {
     **{task: _of_sentences(place) for place, task in enumerate(_TASKS)},
-    **{task: _of_dialogues(place) for place, task in enumerate(_DIALOGUES)},
-    **{task: _of_selection(place, task) for place, task in enumerate(_SELECTION_SIZES)},
     **{task: _of_glue(task) for task in _DAM},
 }

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.datasets.base.text_rows import Label
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
-from graphdep.tasks import resolve_task
-from graphdep.tasks.post_training.config import PostTrainingConfig
-from graphdep.tasks.post_training.splits import load_post_training_splits
-from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.family.lookup import family_of, resolve_task
 from graphdep.training.family.pretrained import fingerprint_of, load_pretrained
 from graphdep.training.family.splits import NO_WORDS, Splits
 from graphdep.training.family.train_config import TrainConfig
@@ -49,19 +44,22 @@ def load_splits(
         ValueError: If the task is unknown, or a raw file is damaged.
         FileNotFoundError: If a raw file is missing.
     """
-    task, splits = resolve_task(config.task), splits or config.splits
+    return family_of(config.task).load(config, splits or config.splits, vocab, pretrained, relations, labels)
+
+
+def load_corpus(
+    config: TrainConfig,
+    splits: tuple[str, ...],
+    vocab: Vocab | None = None,
+    pretrained: PretrainedEncoder | None = None,
+    relations: RelationVocab | None = None,
+    labels: Sequence[Label] | None = None,
+) -> Splits:
+    """Splits of the corpus that the task names; arguments and errors as of :func:`load_splits`."""
+    task = resolve_task(config.task)
     if config.pretrained:
         pretrained, vocab = pretrained or load_pretrained(config), NO_WORDS
-        assert isinstance(config, (SelectionConfig, PostTrainingConfig, SentenceConfig))
-        if config.max_length > pretrained.max_length:
-            raise ValueError(
-                f"'max_length' must be at most {pretrained.max_length}, the positions of the encoder (got "
-                f"{config.max_length})"
-            )
-    if isinstance(config, PostTrainingConfig):
-        assert pretrained is not None
-        made = load_post_training_splits(config, splits, pretrained)
-        return dataclasses.replace(made, encoder=fingerprint_of(pretrained))
+        check_length(config, pretrained)
     datasets: dict[str, ParsedDataset | SelectionDataset] = {}
     for split in splits:
         options: dict[str, Any] = {
@@ -82,3 +80,12 @@ def load_splits(
     assert relations is not None
     encoder = None if pretrained is None else fingerprint_of(pretrained)
     return Splits(datasets, vocab, relations, config.data_settings(), encoder)
+
+
+def check_length(config: Any, encoder: PretrainedEncoder) -> None:
+    """Raises :class:`ValueError` if examples may be longer than a pretrained encoder takes."""
+    if config.max_length > encoder.max_length:
+        raise ValueError(
+            f"'max_length' must be at most {encoder.max_length}, the positions of the encoder (got "
+            f"{config.max_length})"
+        )

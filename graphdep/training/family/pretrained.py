@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from graphdep.nn import models as M
-from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.training.family.train_config import TrainConfig
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def load_pretrained(config: TrainConfig) -> PretrainedEncoder:
     """The pretrained encoder of the settings, with its weights."""
     from graphdep.nn.pretrained import load_encoder
 
-    return load_encoder(config.encoder, base=config.base if isinstance(config, SelectionConfig) else None)
+    return load_encoder(config.encoder, base=config.encoder_base)
 
 
 def fingerprint_of(encoder: PretrainedEncoder) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from torch import nn
+from typing import TYPE_CHECKING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,27 +50,3 @@ class PretrainedSettings:
             raise ValueError(
                 f"'head_lr' must be above 0, and is for a pretrained encoder (got {self.head_lr!r})"
             )
-
-
-def parameter_groups(model: nn.Module, backbone: Any, config: PretrainedSettings) -> list[dict[str, Any]]:
-    """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
-    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
-    it in the same way. An encoder that is trained from scratch has one rate and one decay.
-
-    Args:
-        model: All that is trained.
-        backbone: The encoder in it.
-        config: The settings.
-    """
-    if not config.pretrained:
-        return [{"params": [parameter for parameter in model.parameters() if parameter.requires_grad]}]
-    groups = backbone.parameter_groups(
-        config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay
-    )
-    known = {id(parameter) for group in groups for parameter in group["params"]}
-    new = [p for p in model.parameters() if id(p) not in known and p.requires_grad]
-    rate = config.lr if config.head_lr is None else config.head_lr
-    for decay, matrices in ((config.weight_decay, True), (0.0, False)):
-        params = [parameter for parameter in new if (parameter.dim() > 1) == matrices]
-        groups.append({"params": params, "lr": rate, "weight_decay": decay})
-    return groups

@@ -7,13 +7,13 @@ import difflib
 import hashlib
 import json
 import math
-import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
-from graphdep.tasks import resolve_task
-from graphdep.tasks.sentences.presets import ModelPreset, resolve_model
+from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.model_preset import ModelPreset, resolve_model
+from graphdep.training.family.settings import check_type
 from graphdep.transforms import PRESETS
 
 DEFAULT_TASK = "sick-e"
@@ -143,17 +143,15 @@ class TrainConfig:
         **dict.fromkeys(("batch_tokens", "warmup_steps"), 1),
         **dict.fromkeys(("hidden_channels", "num_layers", "heads", "ff_channels"), 1),
     }
-    _kinds: ClassVar[dict[str, type[TrainConfig]]] = {}
 
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.kind = kind
         cls.family = getattr(cls, "family", kind)
-        cls._kinds[kind] = cls
 
     def __post_init__(self) -> None:
         for name, kind in self.field_types().items():
-            _check_type(name, kind, getattr(self, name))
+            check_type(name, kind, getattr(self, name))
         encoders = {} if self.any_encoder else {"encoder": tuple(self.encoders)}
         for name, allowed in {**encoders, **self.choices}.items():
             if getattr(self, name) not in allowed:
@@ -187,6 +185,11 @@ class TrainConfig:
         return False
 
     @property
+    def encoder_base(self) -> str | None:
+        """Folder or name of the BERT that a published checkpoint of an encoder belongs to."""
+        return None
+
+    @property
     def splits(self) -> tuple[str, ...]:
         """The splits that there are: for training, for validation, and mostly one for testing."""
         return ("train", "val", "test")
@@ -216,7 +219,8 @@ class TrainConfig:
         Raises:
             ValueError: If there is no such task.
         """
-        return cls._kinds[resolve_task(task or DEFAULT_TASK).kind]
+        task = task or DEFAULT_TASK
+        return family_of(task).config(task)
 
     @classmethod
     def of(cls, model: str | None = None, **settings: Any) -> TrainConfig:
@@ -274,7 +278,9 @@ class TrainConfig:
         """Files, folders and parsers other than the defaults, any of which may be a file, a download or a
         server of somebody else's choice.
         """
-        usual = {field.name: (field.default,) for field in dataclasses.fields(self)}
+        usual: dict[str, tuple[Any, ...]] = {
+            field.name: (field.default,) for field in dataclasses.fields(self)
+        }
         usual["parser"] += ("bundled",)
         names = ("parser", *(name for name in self.places if name not in _UNNAMED))
         return {name: value for name in names if (value := getattr(self, name)) not in usual[name]}
@@ -325,66 +331,3 @@ class TrainConfig:
             if key not in self._elsewhere() and not (key in defaults and value == defaults[key])
         }
         return hashlib.sha256(json.dumps([state, data], sort_keys=True).encode()).hexdigest()[:8]
-
-
-def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, Any]:
-    """Reads ``key=value`` texts by the types of a task's settings; ``none`` stands for no value.
-
-    Raises:
-        ValueError: If a text has no ``=``, a key is unknown or twice there, or a value does not fit its type.
-    """
-    settings: dict[str, Any] = {}
-    config = TrainConfig.of_task(task)
-    types = config.field_types()
-    for text in texts:
-        key, equals, value = text.partition("=")
-        key = key.strip()
-        if not equals:
-            raise ValueError(f"a setting is written key=value (got {text!r})")
-        config.check_keys([key])
-        if key in settings:
-            raise ValueError(f"setting {key!r} is given twice")
-        settings[key] = _parse(key, types[key], value.strip())
-    return settings
-
-
-_TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
-
-
-def _parse(key: str, kind: Any, text: str) -> Any:
-    base, optional = _base(kind)
-    if optional and text.lower() in ("none", "null", ""):
-        return None
-    try:
-        return _TRUTH[text.lower()] if base is bool else base(text)
-    except (KeyError, ValueError):
-        raise ValueError(f"{key!r} takes {_kind_name(base, optional)} (got {text!r})") from None
-
-
-def _check_type(name: str, kind: Any, value: Any) -> None:
-    base, optional = _base(kind)
-    fits = isinstance(value, (int, float) if base is float else base) and isinstance(value, bool) == (
-        base is bool
-    )
-    if not fits and not (optional and value is None):
-        raise ValueError(f"{name!r} takes {_kind_name(base, optional)} (got {value!r})")
-
-
-def _base(kind: Any) -> tuple[type, bool]:
-    if get_origin(kind) in (Union, types.UnionType):
-        return next(part for part in get_args(kind) if part is not type(None)), True
-    return kind, False
-
-
-def _kind_name(base: type, optional: bool) -> str:
-    name = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[base]
-    return f"{name} or none" if optional else name

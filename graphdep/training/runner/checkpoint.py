@@ -16,8 +16,9 @@ from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
 from graphdep.io.checks import check_name, shown
-from graphdep.tasks import LearningTask
-from graphdep.tasks.sentences.build import build_task
+from graphdep.training.family.family import build_task
+from graphdep.training.family.learning_task import LearningTask
+from graphdep.training.family.parts import Parts
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 from graphdep.vocab.pieces import vocab_from_state
@@ -130,7 +131,7 @@ class RunState:
 
             pretrained = encoder_of_state(self.pretrained, weights)
         sizes = len(self.vocab), len(self.relations)
-        return build_task(self.config, *sizes, vectors, pretrained, self.num_classes)
+        return build_task(self.config, Parts(*sizes, vectors, pretrained, self.num_classes))
 
 
 def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:

@@ -8,7 +8,7 @@ import lightning as L
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from graphdep.tasks import LearningTask
+from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 
 

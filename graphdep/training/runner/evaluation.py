@@ -8,15 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from graphdep.tasks import DialogueTask, LearningTask, PostTrainingTask, SelectionTask, resolve_task
-from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.tasks.dialogues.responses import score_responses
-from graphdep.tasks.sentences.build import apply_settings
-from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.training.family.learning_task import Outputs, join_outputs
+from graphdep.training.family.learning_task import LearningTask, Outputs, join_outputs
 from graphdep.training.family.loading import load_splits
+from graphdep.training.family.lookup import family_of, resolve_task
 from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.family.scored import Scored, score_outputs
+from graphdep.training.family.scored import Scored
 from graphdep.training.family.splits import SPLITS, Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task
@@ -56,9 +52,9 @@ def evaluate(
     if split not in (*SPLITS, *others):
         raise ValueError(f"'split' must be one of {', '.join((*SPLITS, *others))} (got {split!r})")
     if ("test" if split in others else split) not in config.splits:
-        advice = f": give it (--set {split}=FILE)" if isinstance(config, CSVConfig) else ""
+        advice = family_of(config.task).missing_split(config, split)
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
-    apply_settings(task, config)
+    family_of(config.task).adapt(task, config)
     if splits is None:
         _check_named(checkpoint, state.config, settings or {})
         splits = _splits_of(task, state, config, split)
@@ -99,10 +95,10 @@ def _option(name: str, value: str) -> str:
 
 def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
     """A split, and what its floor is computed from, with the words that a model was trained on."""
-    alone = isinstance(task, (SelectionTask, PostTrainingTask))
-    needed = (split,) if alone else tuple(dict.fromkeys(("train", split)))
+    family = family_of(config.task)
+    needed = tuple(dict.fromkeys((*family.floor_reads, split)))
     pretrained = backbone_of(task.model) if config.pretrained else None
-    labels = state.labels if isinstance(config, CSVConfig) else None
+    labels = state.labels if family.known_labels(config) else None
     return load_splits(config, needed, state.vocab, pretrained, state.relations, labels)
 
 
@@ -122,9 +118,9 @@ def score_split(
 ) -> Scored:
     """All that is said of a split; what is worth keeping goes to ``folder``."""
     outputs = _predict(task, splits, split, config)
-    scored = score_outputs(task, splits, split, outputs)
-    if isinstance(task, DialogueTask) and isinstance(config, DialogueConfig):
-        scored = scored | score_responses(task, splits, split, config, folder)
+    family = family_of(config.task)
+    scored = Scored(task.score(outputs, split), family.floor(task, splits, split, outputs))
+    scored = scored | family.further(task, splits, split, config, folder)
     if folder is not None and split == "test":
         write_predictions(folder / PREDICTIONS, *task.compared(outputs))
     return scored

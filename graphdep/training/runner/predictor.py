@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,20 +13,13 @@ from rich.progress import track
 from torch import nn
 from torch_geometric.data import Data
 
+from graphdep.parsing import Parser
+from graphdep.training.family.lookup import family_of
+
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
 
 T = TypeVar("T")
-# What the checkpoints of each family of tasks are for.
-_USES = {
-    "sentence": (
-        "sentence vectors",
-        "graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`",
-    ),
-    "dialogue": ("responses", "graphdep.Responder and `graphdep generate`"),
-    "selection": ("rankings", "graphdep.ResponseSelector and `graphdep rank`"),
-    "post-training": ("an encoder", "its folder `encoder`, which graphdep.nn.pretrained.load_encoder takes"),
-}
 
 
 def batches_by_size(examples: Sequence[Data], batch_size: int) -> list[list[int]]:
@@ -40,14 +34,15 @@ def check_batch_size(batch_size: Any) -> None:
         raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
 
 
-def check_family(checkpoint: str, config: TrainConfig, family: str, what: str | None = None) -> None:
+def check_family(checkpoint: str, config: TrainConfig, family: str, what: str) -> None:
     """Raises :class:`ValueError` if a checkpoint's task is not of the family that a class is for, and says
-    what the checkpoint is for. What the class gives is named by ``what``, or else as usual of that family.
+    what the checkpoint is for; ``what`` is what the class gives.
     """
-    if config.family != family:
+    own = family_of(config.task)
+    if own.name != family:
         raise ValueError(
             f"{checkpoint}: trained on the task {config.task!r}, which gives no "
-            f"{what or _USES[family][0]} but {_USES[config.family][0]}: see {_USES[config.family][1]}"
+            f"{what} but {own.gives}: see {own.used_by}"
         )
 
 
@@ -77,3 +72,19 @@ def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool)
     """
     shown = much and sys.stderr.isatty() if progress is None else progress
     return iter(track(items, what, console=Console(stderr=True), disable=not shown))
+
+
+def parser_to_use(
+    checkpoint: str | os.PathLike[str], trained_with: str, given: str | Parser | None
+) -> str | Parser:
+    """The parser that was given, or else the checkpoint's if that is ``"bundled"``.
+
+    Raises:
+        ValueError: If the checkpoint names another one, which may stand for a file or a download.
+    """
+    if given is None and trained_with != "bundled":
+        raise ValueError(
+            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}; only 'bundled' is taken "
+            "from a checkpoint: if you trust that name, give it as 'parser' (--parser)"
+        )
+    return trained_with if given is None else given

@@ -6,7 +6,6 @@ import contextlib
 import json
 import logging
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,11 @@ from rich.console import Console
 from torch import Tensor
 
 from graphdep.io import atomic_path
-from graphdep.tasks import LearningTask, PostTrainingTask
-from graphdep.tasks.dialogues.responses import responses_name
-from graphdep.tasks.sentences.build import build_task
-from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.loading import load_splits
-from graphdep.training.family.pretrained import backbone_of, load_pretrained
+from graphdep.training.family.lookup import family_of
+from graphdep.training.family.parts import Parts
+from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.scored import Scored
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
@@ -43,7 +41,6 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 RESULT = "result.json"
-ENCODER = "encoder"
 # What a report reads of a result; numbers may be whole.
 _RESULT_KEYS = {
     "metrics": dict,
@@ -116,7 +113,7 @@ def _train(
     task = _new_task(state, vectors, pretrained)
     start = _resume_from(folder, state) if resume else None
     if start is None:
-        _set_aside(folder, resume)
+        _set_aside(folder, family_of(config.task).files, resume)
     checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
     report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
     with quiet():
@@ -124,8 +121,7 @@ def _train(
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
-    if isinstance(task, PostTrainingTask):
-        _save_encoder(load_task(checkpoint.best_path)[0], folder / ENCODER)
+    family_of(config.task).finish(load_task(checkpoint.best_path)[0], folder)
     result = _result(state, checkpoint, splits, found)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
@@ -145,17 +141,14 @@ def _new_state(
         from graphdep.nn.pretrained import encoder_state
 
         known = encoder_state(pretrained)
-    labels = splits.labels() if isinstance(config, SentenceConfig) else None
+    labels = family_of(config.task).labels(splits)
     return RunState(config, splits.vocab, splits.relations, data, dim, known, labels), found, vectors
 
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
-    sizes = len(state.vocab), len(state.relations)
-    task = build_task(state.config, *sizes, vectors, pretrained, state.num_classes)
-    if isinstance(task, PostTrainingTask):
-        from graphdep.nn.pretrained import load_masked_word_head
-
-        load_masked_word_head(task.model.words, state.config.encoder)
+    family, sizes = family_of(state.config.task), (len(state.vocab), len(state.relations))
+    task = family.build(state.config, Parts(*sizes, vectors, pretrained, state.num_classes))
+    family.begin(task, state.config)
     return task.train()  # a pretrained encoder may not be in that mode
 
 
@@ -172,12 +165,12 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-def _set_aside(folder: Path, resume: bool) -> None:
+def _set_aside(folder: Path, files: tuple[str, ...], resume: bool) -> None:
     """Moves what an earlier run left to a folder of its own (``previous``, ``previous-2``, ...): a new run
     that fails must not cost an old one, nor one that was meant to go on and has no checkpoint to go on from.
     """
     # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
-    left = ("last.ckpt", RESULT, PREDICTIONS, *map(responses_name, ("val", "test")), ENCODER, "best.ckpt")
+    left = ("last.ckpt", RESULT, PREDICTIONS, *files, "best.ckpt")
     names = [name for name in left if (folder / name).exists()]
     if not names:
         return
@@ -286,15 +279,6 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
         "config": config.to_dict(),
         "versions": {"graphdep": __version__, "torch": torch.__version__},
     }
-
-
-def _save_encoder(task: LearningTask, folder: Path) -> None:
-    """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
-    part = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    backbone_of(task.model).save_pretrained(part)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.replace(part, folder)
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import lightning as L
 from lightning.pytorch.callbacks import Checkpoint
 
 from graphdep.metrics import Metric
-from graphdep.tasks import LearningTask
+from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.checkpoint import RunState
 
 

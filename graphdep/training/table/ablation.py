@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from rich.console import Console
 
 from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
-from graphdep.tasks import resolve_task
-from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.tasks.sentences.published import PAPER
 from graphdep.training.family.loading import load_splits
+from graphdep.training.family.lookup import family_of, resolve_task
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
@@ -156,9 +153,9 @@ def ablate(
     names = {*own.defining} - ({"encoder"} if configs[reference][0].pretrained else set())
     changed = {key: value for key, value in (settings or {}).items() if key in names}
     splits = data[models[0]]
-    comparable = {m for m in models if _comparable(configs[m][0], data[m], data[reference])}
+    comparable = {m for m in models if family_of(task).comparable(data[m], data[reference])}
     described = splits.describe()
-    published = PAPER.get(task)
+    published = family_of(task).published.get(task)
     other = (settings or {}).keys() & {*own.defining, *own.published_with}
     if published is not None and (other or described["examples"] != published.examples):
         published = None  # the paper's figures are of other models or other data
@@ -203,14 +200,6 @@ def _configs(model: str, task: str, seeds: Sequence[int], settings: Mapping[str,
         return [TrainConfig.of(model, **{**settings, "task": task, "seed": seed}) for seed in seeds]
     except ValueError as error:
         raise ValueError(f"model {model!r}: {error}") from None
-
-
-def _comparable(config: TrainConfig, mine: Splits, other: Splits) -> bool:
-    """Whether two rows' predictions are of the same targets: other words make a perplexity another number,
-    but not the label of a sentence.
-    """
-    labelled = isinstance(config, SentenceConfig)
-    return mine is other or (labelled and torch.equal(mine.targets("test"), other.targets("test")))
 
 
 def _check(name: str, values: Sequence[object]) -> None:

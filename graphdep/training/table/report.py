@@ -11,34 +11,10 @@ from typing import Any
 from rich.table import Table
 
 from graphdep.io import atomic_path
+from graphdep.training.family.lookup import family_of
 from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
 
-# What the first columns of a table are, by task; the first is the one that the paper reports.
-_COLUMNS = {
-    "sick-r": ("test_mse", "test_pearson", "test_spearman"),
-    "sick-e": ("test_accuracy", "val_accuracy"),
-    "sst": ("test_accuracy", "val_accuracy"),
-    "sst2": ("test_accuracy", "val_accuracy"),
-    "mrpc": ("test_accuracy", "test_f1", "val_accuracy"),
-    **dict.fromkeys(
-        ("dailydialog", "empathetic"),
-        (
-            "test_perplexity",
-            *("val_perplexity", "val_bleu2_method7", "val_dist2"),
-            *("test_bleu2_method7", "test_bleu2_method1", "test_dist2"),
-        ),
-    ),
-    **dict.fromkeys(
-        ("ubuntu", "ubuntu-irc", "dailydialog-selection", "ecommerce"),
-        ("test_R10@1", "test_R10@2", "test_R10@5", "test_MRR", "val_MRR"),
-    ),
-    "post-train": ("test_loss", "test_mlm_perplexity", "test_relevance_accuracy", "val_loss"),
-    "douban": (
-        *("test_MAP", "test_MRR", "test_P@1", "test_R10@1", "test_R10@2", "test_R10@5"),
-        "val_MRR",
-    ),
-}
 Cells = list[list[str]]
 
 
@@ -94,7 +70,7 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     # Test first: the epoch was chosen on val, and p is of the test split.
-    return _COLUMNS.get(summary["task"]) or tuple(
+    return family_of(summary["task"]).columns.get(summary["task"]) or tuple(
         sorted(summary["floor"], key=lambda name: not name.startswith("test_"))
     )
 

@@ -8,7 +8,8 @@ pytest.importorskip("transformers")
 from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing.chain_parser import ChainParser
-from graphdep.tasks.sentences.pretrained import build_pretrained_model, resolve_edges
+from graphdep.tasks.sentences.edges import resolve_edges
+from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig
 from graphdep.vocab import RelationVocab

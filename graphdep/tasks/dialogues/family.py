@@ -1,0 +1,74 @@
+"""The family of tasks on dialogues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, cast
+
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.tasks.dialogues.build import build_dialogue_model
+from graphdep.tasks.dialogues.config import DialogueConfig
+from graphdep.tasks.dialogues.learning_task import DialogueTask, unigram_floor
+from graphdep.tasks.dialogues.published import PAPER
+from graphdep.tasks.dialogues.responses import responses_name, score_responses
+from graphdep.tasks.dialogues.tasks import COLUMNS, TASKS
+from graphdep.training.family.edges import PROBE, preset_edges
+from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.learning_task import LearningTask, Outputs
+from graphdep.training.family.optimizers import make_optimizer
+from graphdep.training.family.parts import Parts
+from graphdep.training.family.published import Published
+from graphdep.training.family.scored import Scored
+from graphdep.training.family.splits import Splits
+from graphdep.training.family.task import Task
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.transforms import EdgeConstructor, RewiredEdges
+
+
+class DialogueFamily(TaskFamily):
+    """Responses to dialogues."""
+
+    name = "dialogue"
+    tasks: ClassVar[Mapping[str, Task]] = TASKS
+    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"dialogue": DialogueConfig}
+    default_models = (
+        "transformer",
+        "transformer-utterance",
+        "transformer-dra",
+        "dialogbert",
+        "dialogbert-dra",
+    )
+    gives = "responses"
+    used_by = "graphdep.Responder and `graphdep generate`"
+    published: ClassVar[Mapping[str, Published]] = PAPER
+    columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
+    files = (responses_name("val"), responses_name("test"))
+
+    def build(self, config: TrainConfig, parts: Parts) -> DialogueTask:
+        sizes = parts.num_words, parts.num_relations, parts.vectors
+        model = build_dialogue_model(cast(DialogueConfig, config), *sizes)
+        return DialogueTask(
+            model,
+            self.edges(config),
+            make_optimizer(config),
+            warmup_steps=config.warmup_steps,
+            seed=config.seed,
+        )
+
+    def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return unigram_floor(splits, split)
+
+    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        edges, errors = preset_edges(config, name), cast(DialogueConfig, config).parse_errors
+        if not errors:
+            return [edges]
+        if not isinstance(edges, EdgeConstructor) or "clique" in edges(PROBE.clone()):
+            raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
+        return [RewiredEdges(edges, errors, config.seed)]
+
+    def further(
+        self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
+    ) -> Scored:
+        return score_responses(cast(DialogueTask, task), splits, split, cast(DialogueConfig, config), folder)

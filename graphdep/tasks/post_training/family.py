@@ -1,0 +1,86 @@
+"""The family of post-training."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from graphdep.nn.models import PostTrainingModel
+from graphdep.tasks.post_training.config import PostTrainingConfig
+from graphdep.tasks.post_training.learning_task import PostTrainingTask
+from graphdep.tasks.post_training.splits import load_post_training_splits
+from graphdep.tasks.post_training.tasks import COLUMNS, TASKS
+from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.learning_task import LearningTask, Outputs
+from graphdep.training.family.loading import check_length
+from graphdep.training.family.optimizers import make_optimizer
+from graphdep.training.family.parts import Parts
+from graphdep.training.family.pretrained import backbone_of, load_pretrained
+from graphdep.training.family.splits import Splits
+from graphdep.training.family.task import Task
+from graphdep.training.family.train_config import TrainConfig
+
+if TYPE_CHECKING:
+    from graphdep.datasets.base.text_rows import Label
+    from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.vocab import RelationVocab, Vocab
+
+ENCODER = "encoder"
+"""The folder of a run with the encoder that it made."""
+
+
+class PostTrainingFamily(TaskFamily):
+    """Masked words and the relevance of responses, for a pretrained encoder."""
+
+    name = "post-training"
+    tasks: ClassVar[Mapping[str, Task]] = TASKS
+    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"post-training": PostTrainingConfig}
+    default_models = ("bert-fp",)
+    gives = "an encoder"
+    used_by = "its folder `encoder`, which graphdep.nn.pretrained.load_encoder takes"
+    columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
+    floor_reads = ()
+    files = (ENCODER,)
+
+    def build(self, config: TrainConfig, parts: Parts) -> PostTrainingTask:
+        assert parts.pretrained is not None
+        model = PostTrainingModel(parts.pretrained)
+        return PostTrainingTask(
+            model,
+            self.edges(config),
+            make_optimizer(config),
+            warmup_steps=config.warmup_steps,
+            seed=config.seed,
+        )
+
+    def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return cast(PostTrainingTask, task).floor(outputs, split)
+
+    def load(
+        self,
+        config: TrainConfig,
+        splits: tuple[str, ...],
+        vocab: Vocab | None = None,
+        pretrained: PretrainedEncoder | None = None,
+        relations: RelationVocab | None = None,
+        labels: Sequence[Label] | None = None,
+    ) -> Splits:
+        pretrained = pretrained or load_pretrained(config)
+        check_length(config, pretrained)
+        return load_post_training_splits(cast(PostTrainingConfig, config), splits, pretrained)
+
+    def begin(self, task: LearningTask, config: TrainConfig) -> None:
+        from graphdep.nn.pretrained import load_masked_word_head
+
+        load_masked_word_head(cast(PostTrainingTask, task).model.words, config.encoder)
+
+    def finish(self, task: LearningTask, folder: Path) -> None:
+        """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
+        part = folder / f"{ENCODER}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        backbone_of(task.model).save_pretrained(part)
+        shutil.rmtree(folder / ENCODER, ignore_errors=True)
+        os.replace(part, folder / ENCODER)

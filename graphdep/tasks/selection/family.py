@@ -1,0 +1,65 @@
+"""The family of tasks on response selection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, cast
+
+from graphdep.nn.models import SIA
+from graphdep.tasks.selection.build import build_selection_model, sia_edges
+from graphdep.tasks.selection.config import SelectionConfig
+from graphdep.tasks.selection.learning_task import SelectionTask
+from graphdep.tasks.selection.published import PAPER
+from graphdep.tasks.selection.tasks import COLUMNS, TASKS
+from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.learning_task import LearningTask, Outputs
+from graphdep.training.family.optimizers import grouped_optimizer
+from graphdep.training.family.parts import Parts
+from graphdep.training.family.published import Published
+from graphdep.training.family.splits import Splits
+from graphdep.training.family.task import Task
+from graphdep.training.family.train_config import TrainConfig
+
+
+class SelectionFamily(TaskFamily):
+    """The right response to a context, among candidates."""
+
+    name = "selection"
+    tasks: ClassVar[Mapping[str, Task]] = TASKS
+    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"selection": SelectionConfig}
+    default_models = ("bert", "bert-vanilla", "bert-intra", "bert-inter", "bert-sia")
+    gives = "rankings"
+    used_by = "graphdep.ResponseSelector and `graphdep rank`"
+    published: ClassVar[Mapping[str, Published]] = PAPER
+    columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
+    floor_reads = ()
+
+    def build(self, config: TrainConfig, parts: Parts) -> SelectionTask:
+        config = cast(SelectionConfig, config)
+        model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
+        return SelectionTask(
+            model,
+            self.edges(config),
+            grouped_optimizer(config, model),
+            ties=config.ties,
+            filter=config.filter,
+            recall=config.recall,
+            warmup_steps=config.warmup_steps,
+            seed=config.seed,
+        )
+
+    def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return cast(SelectionTask, task).floor(outputs, split)
+
+    def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        super().adapt(task, config)
+        task, config = cast(SelectionTask, task), cast(SelectionConfig, config)
+        task.ties, task.filter, task.recall = config.ties, config.filter, config.recall
+        encoder = task.model.encoder
+        if isinstance(encoder, SIA) != (config.sia_edges is not None):
+            raise ValueError(
+                f"'sia_edges' cannot be {config.sia_edges!r}: the model was trained "
+                f"{'with' if config.sia_edges is None else 'without'} layers of SIA"
+            )
+        if isinstance(encoder, SIA):
+            encoder.edges = sia_edges(config)

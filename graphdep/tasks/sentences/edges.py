@@ -1,0 +1,78 @@
+"""From settings to the edges of sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch_geometric.transforms import BaseTransform
+
+from graphdep import transforms as T
+from graphdep.data import EncodedUtterance, NodeType, text_data
+from graphdep.nn import attention as A
+from graphdep.sentence import Sentence
+from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.family.edges import PROBE
+from graphdep.vocab import RelationVocab, Vocab, VocabTokens
+
+
+def with_types(config: SentenceConfig, edges: BaseTransform) -> list[BaseTransform]:
+    """The edges, and their types where the model needs and the edges lack them."""
+    if not config.relation_attention or "edge_type" in edges(PROBE.clone()):
+        return [edges]
+    types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
+    if not (config.labels and config.directions):
+        types.append(T.MergeTypes(labels=config.labels, directions=config.directions))
+    return types
+
+
+def pretrained_edges(config: SentenceConfig) -> BaseTransform:
+    """The edges of the settings over the nodes of a pretrained encoder: both texts of a pair see each other
+    where the preset leaves it open, and [CLS], which is classified, sees all words.
+
+    Raises:
+        ValueError: If [CLS] does not see all words, and cannot be made to.
+    """
+    assert config.edges is not None
+    options = T.preset_options(config.edges)
+    own = {k: v for k, v in _options(config).items() if k in options}
+    edges = T.resolve(config.edges, implicit=True, **own)
+    if _cls_sees_all(edges):
+        return edges
+    if not isinstance(edges, T.EdgeConstructor):
+        raise ValueError(
+            f"edges {config.edges!r} keep words from [CLS], which a pretrained encoder is read from"
+        )
+    return edges | T.SpecialEdges()
+
+
+def _options(config: SentenceConfig) -> dict[str, Any]:
+    """Values of the presets' options, by their names there."""
+    names = ("max_distance", "max_sum", "labels", "directions", "relation_links")
+    options: dict[str, Any] = {name: getattr(config, name) for name in names}
+    options |= {"scope": "example", "overview": ("CLS",) if config.cls_links else ()}
+    if config.pieces is not None:
+        options["pieces"] = config.pieces
+    if config.edges == "dam":
+        options |= {"direction": config.links, "position": config.relation_position}
+    return options
+
+
+def _probe(edges: BaseTransform) -> Any:
+    """A pair of texts of two words each, with the edges."""
+    tokens, relations = VocabTokens(Vocab([])), RelationVocab()
+    text = EncodedUtterance.of(Sentence(["a", "b"], [0, 1], ["root", "dep"]), tokens, relations)
+    return edges(text_data(text, text, tokens=tokens, max_length=16))
+
+
+def adds_nodes(edges: BaseTransform) -> bool:
+    """Whether edges bring relation nodes."""
+    return bool((_probe(edges).node_type == NodeType.RELATION).any())
+
+
+def _cls_sees_all(edges: BaseTransform) -> bool:
+    data = _probe(edges)
+    (cls,) = (data.node_type == NodeType.CLS).nonzero()
+    seen = data.node_type != NodeType.WORD  # what is no word need not be seen
+    source, target = A.AttentionLayout.of(data).pairs
+    seen[source[target == cls]] = True
+    return bool(seen.all())

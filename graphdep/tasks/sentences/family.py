@@ -1,0 +1,95 @@
+"""The family of tasks on sentences and pairs of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, cast
+
+import torch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.datasets.base.text_rows import Label
+from graphdep.tasks.sentences.build import build_model
+from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.tasks.sentences.csv_config import CSVConfig
+from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, with_types
+from graphdep.tasks.sentences.learning_task import SentenceTask
+from graphdep.tasks.sentences.pretrained import build_pretrained_model
+from graphdep.tasks.sentences.published import PAPER
+from graphdep.tasks.sentences.task import Sentences
+from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
+from graphdep.training.family.edges import preset_edges
+from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.learning_task import LearningTask, Outputs
+from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+from graphdep.training.family.parts import Parts
+from graphdep.training.family.pretrained import backbone_of
+from graphdep.training.family.published import Published
+from graphdep.training.family.splits import Splits
+from graphdep.training.family.task import Task
+from graphdep.training.family.train_config import TrainConfig
+
+
+class SentenceFamily(TaskFamily):
+    """A label or a grade of sentences or of pairs of sentences."""
+
+    name = "sentence"
+    tasks: ClassVar[Mapping[str, Task]] = TASKS
+    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"sentence": SentenceConfig, "csv": CSVConfig}
+    default_models = ("transformer", "dt-lr", "dt-rg", "dt")
+    gives = "sentence vectors"
+    used_by = "graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`"
+    published: ClassVar[Mapping[str, Published]] = PAPER
+    columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
+
+    def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
+        config, task = cast(SentenceConfig, config), cast(Sentences, self.tasks[config.task])
+        classes = parts.num_classes or task.num_classes
+        if parts.pretrained is None:
+            sizes = parts.num_words, parts.num_relations, parts.vectors
+            model = build_model(config, *sizes, num_classes=classes)
+            optimizer = make_optimizer(config)
+        else:
+            model = build_pretrained_model(config, classes, parts.num_relations, parts.pretrained)
+            optimizer = grouped_optimizer(config, model)
+        return SentenceTask(
+            model,
+            self.edges(config),
+            task.goal,
+            optimizer,
+            warmup_steps=config.warmup_steps,
+            seed=config.seed,
+        )
+
+    def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        return cast(SentenceTask, task).goal.floor(splits.targets("train"), outputs[1], split)
+
+    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        config = cast(SentenceConfig, config)
+        return with_types(
+            config, pretrained_edges(config) if config.pretrained else preset_edges(config, name)
+        )
+
+    def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        super().adapt(task, config)
+        if not config.pretrained:
+            return
+        nodes = adds_nodes(pretrained_edges(cast(SentenceConfig, config)))
+        if nodes != (backbone_of(task.model).relations is not None):
+            raise ValueError(
+                f"'edges' cannot be {config.edges!r}: the model was trained "
+                f"{'without' if nodes else 'with'} relation nodes"
+            )
+
+    def labels(self, splits: Splits) -> list[Label] | None:
+        return splits.labels()
+
+    def known_labels(self, config: TrainConfig) -> bool:
+        return config.kind == "csv"
+
+    def comparable(self, mine: Splits, other: Splits) -> bool:
+        # Other words make a perplexity another number, but not the label of a sentence.
+        return mine is other or torch.equal(mine.targets("test"), other.targets("test"))
+
+    def missing_split(self, config: TrainConfig, split: str) -> str:
+        return f": give it (--set {split}=FILE)" if config.kind == "csv" else ""

@@ -1,0 +1,49 @@
+"""From settings to edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch_geometric.transforms import BaseTransform, Compose
+
+from graphdep import transforms as T
+from graphdep.data import to_data
+from graphdep.sentence import Sentence
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.vocab import RelationVocab
+
+EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
+"""Settings that are options of edge presets, too."""
+PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())
+"""Two utterances of two words: shows what edges are made of."""
+_TREES: dict[str, Callable[[int], BaseTransform]] = {
+    "random": lambda seed: T.RandomTree(seed),
+    "chain": lambda seed: T.ChainTree(),
+    "reversed": lambda seed: T.ReversedTree(),
+}
+
+
+def with_tree(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
+    """The control that replaces the parse, where the settings name one, and then the edges."""
+    parts = [*([] if config.tree is None else [_TREES[config.tree](config.seed)]), *edges]
+    return parts[0] if len(parts) == 1 else Compose(parts)
+
+
+def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
+    """The edges of a preset with those of its options that are settings.
+
+    Raises:
+        ValueError: If the edges add nodes, which only some models have an embedding for.
+    """
+    taken = T.preset_options(name)
+    # Labels and directions are settings of sentences alone; elsewhere the preset's own hold.
+    options: dict[str, Any] = {
+        option: getattr(config, option)
+        for option in EDGE_OPTIONS
+        if option in taken and hasattr(config, option)
+    }
+    edges = T.resolve(name, implicit=True, **options)
+    if edges(PROBE.clone()).num_nodes != PROBE.num_nodes:
+        raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")
+    return edges

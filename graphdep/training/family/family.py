@@ -1,0 +1,134 @@
+"""What the runner asks of a family of tasks, and nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.training.family.edges import preset_edges, with_tree
+from graphdep.training.family.learning_task import LearningTask, Outputs
+from graphdep.training.family.loading import load_corpus
+from graphdep.training.family.parts import Parts
+from graphdep.training.family.published import Published
+from graphdep.training.family.scored import Scored
+from graphdep.training.family.splits import Splits
+from graphdep.training.family.task import Task
+from graphdep.training.family.train_config import TrainConfig
+
+if TYPE_CHECKING:
+    from graphdep.datasets.base.text_rows import Label
+    from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.vocab import RelationVocab, Vocab
+
+
+class TaskFamily(ABC):
+    """Tasks that share settings, models, loss and scores.
+
+    A family sets :attr:`name`, :attr:`tasks` and :attr:`configs`, and writes :meth:`build` and :meth:`floor`;
+    what else there is has a default. It becomes known by its line in :mod:`graphdep.tasks.registry`, or, in a
+    package of its own, by an entry point of the group ``graphdep.families`` that names an instance.
+    """
+
+    name: ClassVar[str]
+    """Its name in messages."""
+    tasks: ClassVar[Mapping[str, Task]]
+    """Its tasks by name."""
+    configs: ClassVar[Mapping[str, type[TrainConfig]]]
+    """The settings of its tasks, by their :attr:`~graphdep.training.family.task.Task.kind`."""
+    default_models: ClassVar[tuple[str, ...]] = ()
+    """Rows of an ablation that names none."""
+    gives: ClassVar[str] = "results"
+    """What its checkpoints are for, in messages."""
+    used_by: ClassVar[str] = "`graphdep evaluate`"
+    """What uses its checkpoints, in messages."""
+    published: ClassVar[Mapping[str, Published]] = {}
+    """What papers report, by task."""
+    columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """The scores of a table by task, the main one first. (default: those of the floor)"""
+    floor_reads: ClassVar[tuple[str, ...]] = ("train",)
+    """Splits that :meth:`floor` needs beside the one that is scored."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """What :meth:`further` and :meth:`finish` leave in the folder of a run."""
+
+    @abstractmethod
+    def build(self, config: TrainConfig, parts: Parts) -> LearningTask:
+        """Model, edges, loss and optimizer, not trained."""
+
+    @abstractmethod
+    def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        """What no skill gets, by the names of the metrics: ``<split>_<metric>``."""
+
+    def config(self, task: str) -> type[TrainConfig]:
+        """The settings of one of its tasks."""
+        return self.configs[self.tasks[task].kind]
+
+    def load(
+        self,
+        config: TrainConfig,
+        splits: tuple[str, ...],
+        vocab: Vocab | None = None,
+        pretrained: PretrainedEncoder | None = None,
+        relations: RelationVocab | None = None,
+        labels: Sequence[Label] | None = None,
+    ) -> Splits:
+        """Splits of the corpus; arguments as of :func:`~graphdep.training.load_splits`."""
+        return load_corpus(config, splits, vocab, pretrained, relations, labels)
+
+    def edges(self, config: TrainConfig) -> BaseTransform:
+        """The tree control, the edges, and their types where the model needs and the edges lack them."""
+        return with_tree(config, [] if config.edges is None else self.own_edges(config, config.edges))
+
+    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        """The edges of a preset, for a tree that stands.
+
+        Raises:
+            ValueError: If the models have no use for them.
+        """
+        return [preset_edges(config, name)]
+
+    def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        """Gives a trained task the edges and ways to score of other settings.
+
+        Raises:
+            ValueError: If the model has no layers for them.
+        """
+        task.edges = self.edges(config)
+
+    def further(
+        self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
+    ) -> Scored:
+        """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
+        return Scored()
+
+    def labels(self, splits: Splits) -> list[Label] | None:
+        """The names of the classes by their numbers, for the checkpoint; :obj:`None` where there are none."""
+        return None
+
+    def known_labels(self, config: TrainConfig) -> bool:
+        """Whether a trained model's classes are those of its checkpoint and not of its corpus."""
+        return False
+
+    def comparable(self, mine: Splits, other: Splits) -> bool:
+        """Whether the predictions of two rows are of the same targets."""
+        return mine is other
+
+    def missing_split(self, config: TrainConfig, split: str) -> str:
+        """Advice for settings that have no such split, to stand at the end of a message."""
+        return ""
+
+    def begin(self, task: LearningTask, config: TrainConfig) -> None:
+        """Called before training starts from random weights or those of an encoder."""
+
+    def finish(self, task: LearningTask, folder: Path) -> None:
+        """Called with the best epoch's model before the result is written."""
+
+
+def build_task(config: TrainConfig, parts: Parts) -> LearningTask:
+    """Model, edges, loss and optimizer of the settings, not trained."""
+    from graphdep.training.family.lookup import family_of
+
+    return family_of(config.task).build(config, parts)

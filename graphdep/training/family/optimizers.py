@@ -1,0 +1,63 @@
+"""From settings to optimizers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from graphdep.training.family.pretrained import backbone_of
+from graphdep.training.family.pretrained_settings import PretrainedSettings
+from graphdep.training.family.train_config import TrainConfig
+
+_OPTIMIZERS = {
+    "adagrad": torch.optim.Adagrad,
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
+MakeOptimizer = Callable[[Iterable[Any]], torch.optim.Optimizer]
+
+
+def make_optimizer(config: TrainConfig) -> MakeOptimizer:
+    """Makes the optimizer of the settings of parameters or groups of them."""
+    options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
+    # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
+    # CPU. Lightning does not clip the gradients of such an optimizer in mixed precision.
+    if config.optimizer in ("adam", "adamw") and (config.clip is None or config.precision == "32-true"):
+        options["fused"] = True
+    return functools.partial(_OPTIMIZERS[config.optimizer], **options)
+
+
+def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:
+    """Makes an optimizer of the model's own groups of parameters, in place of all of them alike."""
+    assert isinstance(config, PretrainedSettings)
+    optimizer, settings = make_optimizer(config), config
+    return lambda parameters: optimizer(parameter_groups(model, backbone_of(model), settings))
+
+
+def parameter_groups(model: nn.Module, backbone: Any, config: PretrainedSettings) -> list[dict[str, Any]]:
+    """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
+    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
+    it in the same way. An encoder that is trained from scratch has one rate and one decay.
+
+    Args:
+        model: All that is trained.
+        backbone: The encoder in it.
+        config: The settings.
+    """
+    if not config.pretrained:
+        return [{"params": [parameter for parameter in model.parameters() if parameter.requires_grad]}]
+    groups = backbone.parameter_groups(
+        config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay
+    )
+    known = {id(parameter) for group in groups for parameter in group["params"]}
+    new = [p for p in model.parameters() if id(p) not in known and p.requires_grad]
+    rate = config.lr if config.head_lr is None else config.head_lr
+    for decay, matrices in ((config.weight_decay, True), (0.0, False)):
+        params = [parameter for parameter in new if (parameter.dim() > 1) == matrices]
+        groups.append({"params": params, "lr": rate, "weight_decay": decay})
+    return groups

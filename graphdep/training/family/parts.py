@@ -1,0 +1,29 @@
+"""What a model is built from beside its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a family builds a model from beside the settings.
+
+    Args:
+        num_words, num_relations: Sizes of the vocabularies.
+        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+        pretrained: The encoder, where it has weights already. (default: :obj:`None`)
+        num_classes: Size of the output, where the data decide it. (default: the task's)
+    """
+
+    num_words: int
+    num_relations: int
+    vectors: Tensor | None = None
+    pretrained: PretrainedEncoder | None = None
+    num_classes: int | None = None
