@@ -14,7 +14,8 @@ from graphdep.transforms.nodes import Nodes
 
 
 class CompleteEdges(EdgeConstructor):
-    r"""All nodes of an utterance or of an example attend to one another, as in "Attention Is All You Need".
+    r"""All nodes of an utterance or of an example attend to one another, as in `"Attention Is All You Need"
+    <https://arxiv.org/abs/1706.03762>`_.
 
     The pairs stay implicit: the transform writes the node key :obj:`clique` and an :obj:`edge_index`
     without columns. Attention gives the same result with ``materialize=True``, which writes the pairs out.
