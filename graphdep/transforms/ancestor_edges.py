@@ -13,7 +13,8 @@ from graphdep.transforms.nodes import Nodes, check_pieces
 
 
 class AncestorEdges(EdgeConstructor):
-    r"""Each word attends to its ancestors: the intra-sentence mask of "Syntax-Informed Attention" (Eq. 3).
+    r"""Each word attends to its ancestors: the intra-sentence mask of `"Improving Retrieval-based Dialogue
+    System via Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_ (Eq. 3).
 
     .. math::
         \mathcal{E} = \{(j, i) : j \in A_i\} \quad (\texttt{towards="descendant"})

@@ -14,7 +14,8 @@ from graphdep.transforms.nodes import Nodes
 
 
 class CompleteEdges(EdgeConstructor):
-    r"""All nodes of an utterance or of an example attend to one another, as in "Attention Is All You Need".
+    r"""All nodes of an utterance or of an example attend to one another, as in `"Attention Is All You Need"
+    <https://arxiv.org/abs/1706.03762>`_.
 
     The pairs are written out, so that any layer can read them. With ``implicit=True`` the data has the node
     key :obj:`clique` in their place, which takes memory for the nodes alone; see :class:`EdgeConstructor`.

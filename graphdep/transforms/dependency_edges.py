@@ -12,7 +12,8 @@ from graphdep.transforms.nodes import Nodes, check_pieces
 
 
 class DependencyEdges(EdgeConstructor):
-    r"""Edges along dependency arcs: Eq. 2, second line, of "Dependency Relation Attention".
+    r"""Edges along dependency arcs, as in `"Modeling Compositionality with Dependency Graph for Dialogue
+    Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2, second line).
 
     .. math::
         \mathcal{E} = \{(d, g) : g \text{ governs } d\} \quad (\texttt{towards="governor"})

@@ -14,7 +14,8 @@ from graphdep.transforms.nodes import Nodes, check_pieces
 
 class DepthEdges(EdgeConstructor):
     r"""Nodes high up in their trees attend to one another, across the utterances of an example: the
-    inter-sentence mask of "Syntax-Informed Attention" (Eq. 4).
+    inter-sentence mask of `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
+    <https://arxiv.org/abs/2303.06605>`_ (Eq. 4).
 
     .. math::
         \mathcal{E} = \{(j, i) : d_i + d_j \leq \texttt{max\_sum}\}

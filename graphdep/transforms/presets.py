@@ -31,7 +31,10 @@ from graphdep.transforms.unlabelled import Unlabelled
 
 
 def transformer(*, scope: str = "example", implicit: bool = False) -> BaseTransform:
-    """Complete graph over the example."""
+    """Complete graph over the example.
+
+    From `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_.
+    """
     return CompleteEdges(scope, implicit=implicit)
 
 
@@ -42,6 +45,9 @@ def transformer_utterance(*, implicit: bool = False) -> BaseTransform:
 
 def dra(*, root_scope: str = "utterance", pieces: str = "all", implicit: bool = False) -> BaseTransform:
     """Governors attend to dependents, ROOT to its utterance (``root_scope="example"``: to the example).
+
+    From `"Modeling Compositionality with Dependency Graph for Dialogue Generation"
+    <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2).
 
     Without position embedding neither the order of words nor that of turns is known: words with the same
     tree around them are alike, and so are turns of equal content.
@@ -59,6 +65,9 @@ def sia(
 ) -> BaseTransform:
     """Ancestors in the utterance or small depths in the example, self, special nodes with the example.
 
+    From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
+    <https://arxiv.org/abs/2303.06605>`_ (Eq. 3-4).
+
     The paper does not say which ``max_sum`` it takes. Its Eq. 3 lets a word see its ancestors, its abstract
     speaks of dependents: ``direction="descendants"``, or ``"both"``. Of [CLS], [SEP] and [EOU] it says
     nothing: with ``special="example"`` they see and are seen by all nodes; with ``"cls"`` only [CLS] does and
@@ -72,14 +81,22 @@ def sia(
 def sia_intra(
     *, pieces: str = "all", direction: str = "ancestors", special: str = "example", implicit: bool = False
 ) -> BaseTransform:
-    """SIA without the pairs of small depth: ancestors in the utterance, special nodes with the example."""
+    """SIA without the pairs of small depth: ancestors in the utterance, special nodes with the example.
+
+    From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
+    <https://arxiv.org/abs/2303.06605>`_ (Eq. 3).
+    """
     return _with_special(_ancestors(direction, pieces) | SelfLoops(pieces=pieces), special)
 
 
 def sia_inter(
     *, max_sum: int = 4, pieces: str = "all", special: str = "example", implicit: bool = False
 ) -> BaseTransform:
-    """SIA without ancestors: small depths in the example, special nodes with the example."""
+    """SIA without ancestors: small depths in the example, special nodes with the example.
+
+    From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
+    <https://arxiv.org/abs/2303.06605>`_ (Eq. 4).
+    """
     return _with_special(DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces), special)
 
 
@@ -107,6 +124,9 @@ def dam(
 ) -> BaseTransform:
     """A node per arc; words and special nodes of the example complete, words with their relation nodes.
 
+    From "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New Words" by
+    Chen, Li and Huang (Eq. 1).
+
     Nodes of the types ``overview`` see and are seen by all relation nodes of the example; ``overview=()`` is
     for none. Where ROOT stands for the sentence, ``overview=("CLS", "ROOT")`` gives it the view that the
     paper gives [CLS]. ``direction`` and ``position`` are those of :class:`RelationEdges` and
@@ -124,18 +144,30 @@ def dam(
 
 
 def lisa(*, pieces: str = "all", implicit: bool = False) -> EdgeConstructor:
-    """Each word attends to its governor in the utterance, a node without one to itself; for one head."""
+    """Each word attends to its governor in the utterance, a node without one to itself; for one head.
+
+    From `"Linguistically-Informed Self-Attention for Semantic Role Labeling"
+    <https://aclanthology.org/D18-1548/>`_.
+    """
     return DependencyEdges("dependent", pieces=pieces) | SelfLoops("tops", pieces=pieces)
 
 
 def gate(*, max_distance: int = 1, pieces: str = "all", implicit: bool = False) -> BaseTransform:
-    """Words of the utterance at most ``max_distance`` arcs apart, with types that tell how many."""
+    """Words of the utterance at most ``max_distance`` arcs apart, with types that tell how many.
+
+    From `"GATE: Graph Attention Transformer Encoder for Cross-lingual Relation and Event Extraction"
+    <https://arxiv.org/abs/2010.03009>`_.
+    """
     edges = TreeDistanceEdges(max_distance, pieces=pieces)
     return Compose([edges, TreePathTypes(max_distance, pieces=pieces)])
 
 
 def lisa_complete(*, scope: str = "example", pieces: str = "all", implicit: bool = False) -> MarkedEdges:
-    """The edges of ``lisa`` for some heads, among all pairs of the example (or utterance) for the others."""
+    """The edges of ``lisa`` for some heads, among all pairs of the example (or utterance) for the others.
+
+    From `"Linguistically-Informed Self-Attention for Semantic Role Labeling"
+    <https://aclanthology.org/D18-1548/>`_.
+    """
     return MarkedEdges(lisa(pieces=pieces), CompleteEdges(scope, implicit=implicit))
 
 
@@ -149,6 +181,9 @@ def g2g(
     implicit: bool = False,
 ) -> BaseTransform:
     """Complete graph over the example, arcs typed by their label in both directions.
+
+    From `"Graph-to-Graph Transformer for Transition-based Dependency Parsing"
+    <https://aclanthology.org/2020.findings-emnlp.294/>`_.
 
     ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
     """
@@ -175,6 +210,9 @@ def dt(
 ) -> BaseTransform:
     """Complete graph over each utterance (or example), pairs typed by arc labels and short paths.
 
+    From `"Integrating Dependency Tree into Self-attention for Sentence Representation"
+    <https://arxiv.org/abs/2203.05918>`_.
+
     ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
     """
     types = TreePathTypes(max_distance, self_type=self_type, pieces=pieces)
@@ -189,7 +227,11 @@ def dt_related(
     pieces: str = "all",
     implicit: bool = False,
 ) -> BaseTransform:
-    """DT without untyped pairs: words of the utterance at most ``max_distance`` arcs apart, typed."""
+    """DT without untyped pairs: words of the utterance at most ``max_distance`` arcs apart, typed.
+
+    A variant of `"Integrating Dependency Tree into Self-attention for Sentence Representation"
+    <https://arxiv.org/abs/2203.05918>`_.
+    """
     types = TreePathTypes(max_distance, pieces=pieces)
     return Compose([TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
 

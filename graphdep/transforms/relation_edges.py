@@ -13,10 +13,10 @@ from graphdep.transforms.nodes import Nodes, check_pieces
 class RelationEdges(EdgeConstructor):
     r"""A relation node and the two words of its arc attend to each other, and each relation node to itself:
     :math:`E'` of "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New
-    Words".
+    Words" by Chen, Li and Huang (Eq. 1).
 
-    Eq. 1's third row, read literally, lets words attend to relations only: that is ``"to_word"``. Its text
-    and Figure 1 argue for both ways.
+    The third row of Eq. 1, read literally, lets words attend to relations only: that is ``"to_word"``. Its
+    text and Figure 1 argue for both ways.
 
     Args:
         direction: ``"to_relation"``: word -> relation node (which attends to the words), ``"to_word"``:

@@ -17,8 +17,8 @@ class RelationLinks(EdgeConstructor):
         \mathcal{E} = \{(k, l) : \{g_k, d_k\} \cap \{g_l, d_l\} \neq \emptyset\}
 
     where arc :math:`k` goes from governor :math:`g_k` to dependent :math:`d_k`. In "Augmenting Transformers
-    with Enhanced Dependency Structures by Treating Relations as New Words" a relation sees no other relation;
-    this is the variant in which they exchange information along the tree.
+    with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and Huang a relation
+    sees no other relation; this is the variant in which they exchange information along the tree.
 
     Raises:
         ValueError: If the data has no relation nodes.

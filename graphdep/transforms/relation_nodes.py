@@ -16,7 +16,8 @@ from graphdep.transforms.nodes import Nodes
 
 class RelationNodes(BaseTransform):
     r"""Appends a RELATION node for every arc after the nodes of its example: the input of "Augmenting
-    Transformers with Enhanced Dependency Structures by Treating Relations as New Words".
+    Transformers with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and
+    Huang.
 
     A relation node has the arc's label as :obj:`deprel` and, where the data has it, as :obj:`input_ids`;
     :obj:`utterance` and :obj:`segment` of the dependent; depth and :obj:`word` -1; and is its own governor.

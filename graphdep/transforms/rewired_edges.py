@@ -16,7 +16,8 @@ from graphdep.transforms.nodes import Nodes
 
 class RewiredEdges(EdgeConstructor):
     r"""A share of the right pairs masked and as many wrong ones let through: the parsing errors of appendix C
-    of "Dependency Relation Attention".
+    of `"Modeling Compositionality with Dependency Graph for Dialogue Generation"
+    <https://aclanthology.org/2022.suki-1.2/>`_.
 
     Of the R pairs of an example, round(p R) are taken out and as many pairs that are not in the set put in
     (fewer where the scope has not that many). That is one reading: the paper says neither how many wrong

@@ -12,7 +12,8 @@ from graphdep.transforms.nodes import Nodes
 
 
 class RootEdges(EdgeConstructor):
-    r"""ROOT attends to every node, itself included: Eq. 2, :math:`u = 0`, of "Dependency Relation Attention".
+    r"""ROOT attends to every node, itself included, as in `"Modeling Compositionality with Dependency Graph
+    for Dialogue Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2, :math:`u = 0`).
 
     Without ROOT nodes the set is empty.
 

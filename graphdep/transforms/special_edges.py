@@ -17,9 +17,10 @@ from graphdep.transforms.nodes import Nodes
 class SpecialEdges(EdgeConstructor):
     r"""Special nodes attend to the nodes of their example, and these to them, each to itself included.
 
-    Without it [CLS] would see nothing but itself in "Syntax-Informed Attention", which does not say how
-    special tokens are treated; in "Augmenting Transformers with Enhanced Dependency Structures" it is
-    :math:`i = 0 \vee j = 0` of Eq. 1.
+    Without it [CLS] would see nothing but itself in `"Improving Retrieval-based Dialogue System via
+    Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_, which does not say how special tokens are
+    treated; in "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New
+    Words" by Chen, Li and Huang (Eq. 1) it is :math:`i = 0 \vee j = 0`.
 
     Args:
         node_types: Types of the special nodes, as :class:`~graphdep.NodeType` or by name.

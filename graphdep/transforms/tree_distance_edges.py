@@ -12,8 +12,9 @@ from graphdep.transforms.nodes import Nodes, check_pieces
 
 
 class TreeDistanceEdges(EdgeConstructor):
-    r"""Words attend to words at most :obj:`max_distance` arcs away, as in "GATE: Graph Attention Transformer
-    Encoder" and in "Syntax-aware Local Attention".
+    r"""Words attend to words at most :obj:`max_distance` arcs away, as in `"GATE: Graph Attention Transformer
+    Encoder for Cross-lingual Relation and Event Extraction" <https://arxiv.org/abs/2010.03009>`_ and in
+    `"Improving BERT with Syntax-aware Local Attention" <https://arxiv.org/abs/2012.15150>`_.
 
     .. math::
         \mathcal{E} = \{(j, i) : \text{dist}(i, j) \leq \texttt{max\_distance}\}

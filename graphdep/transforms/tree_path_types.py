@@ -30,7 +30,8 @@ _CODES = _code_table()  # [a, b] -> id; index -1 is "too far"
 
 class TreePathTypes(BaseTransform):
     r"""Gives every edge the relation of its target to its source: the relation matrix with infilling of
-    "Dependency-Transformer".
+    `"Integrating Dependency Tree into Self-attention for Sentence Representation"
+    <https://arxiv.org/abs/2203.05918>`_.
 
     The type of the pair in which :math:`i` (target) attends to :math:`j` (source) is
 

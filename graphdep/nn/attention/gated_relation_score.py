@@ -23,8 +23,8 @@ def reset_relation(relation: nn.Embedding) -> None:
 
 
 class GatedRelationScore(nn.Module):
-    r"""Relation-attention with a semantic gate, from "Integrating Dependency Tree into Self-attention for
-    Sentence Representation" (Eq. 1-3).
+    r"""Relation-attention with a semantic gate, from `"Integrating Dependency Tree into Self-attention for
+    Sentence Representation" <https://arxiv.org/abs/2203.05918>`_ (Eq. 1-3).
 
     .. math::
         S^r_{ij} = \mathbf{r}_{ij} \mathbf{V}_r, \quad

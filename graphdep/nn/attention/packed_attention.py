@@ -25,10 +25,10 @@ def packed_attention(
         \mathbf{o}_i = \sum_{j} \mathrm{softmax}_j \left(
         \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} \right) \mathbf{v}_j
 
-    for each head on its own, from "Attention Is All You Need"; :math:`j` runs over the keys of
-    :math:`i`'s example, and no further than :math:`i` if :obj:`causal`. Rows of all examples stand one after
-    the other, without padding. Inside, examples of similar length are padded to blocks, for the attention
-    alone. Queries of an example without keys get zeros.
+    for each head on its own, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_ (Eq. 1);
+    :math:`j` runs over the keys of :math:`i`'s example, and no further than :math:`i` if :obj:`causal`. Rows
+    of all examples stand one after the other, without padding. Inside, examples of similar length are padded
+    to blocks, for the attention alone. Queries of an example without keys get zeros.
 
     Args:
         query, key, value: States per head.

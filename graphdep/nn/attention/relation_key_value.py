@@ -12,8 +12,8 @@ STARTS = ("zero", "random")
 
 
 class RelationKeyValue(nn.Module):
-    r"""A key vector and a value vector for each relation, from "Graph-to-Graph Transformer for
-    Transition-based Dependency Parsing".
+    r"""A key vector and a value vector for each relation, from `"Graph-to-Graph Transformer for
+    Transition-based Dependency Parsing" <https://aclanthology.org/2020.findings-emnlp.294/>`_.
 
     .. math::
         s_{ij} = \frac{\mathbf{q}_i^{\top} (\mathbf{k}_j + \mathbf{r}^k_{ij})}{\sqrt{d}}, \quad

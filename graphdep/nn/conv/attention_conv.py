@@ -16,7 +16,8 @@ _NO_SCRIPT = "TorchScript is not supported: the number of edges is data. Take to
 
 
 class AttentionConv(MessagePassing):
-    r"""Multi-head scaled dot-product attention over edges, and nothing else: no skip, no output projection.
+    r"""Multi-head scaled dot-product attention over edges, from `"Attention Is All You Need"
+    <https://arxiv.org/abs/1706.03762>`_ (Eq. 1), and nothing else: no skip, no output projection.
 
     .. math::
         \mathbf{x}'_i = \big\Vert_{h=1}^{H} \sum_{j \in \mathcal{N}(i)} \alpha^h_{ij} \mathbf{W}^h_v

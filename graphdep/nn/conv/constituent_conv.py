@@ -13,8 +13,8 @@ from graphdep.nn.conv.attention_conv import check_options, conv_repr
 
 
 class ConstituentConv(nn.Module):
-    r"""Self-attention weighted by the probability that two nodes are in one constituent, from "Tree
-    Transformer: Integrating Tree Structures into Self-Attention".
+    r"""Self-attention weighted by the probability that two nodes are in one constituent, from `"Tree
+    Transformer: Integrating Tree Structures into Self-Attention" <https://aclanthology.org/D19-1098/>`_.
 
     :meth:`links` gives, from normalised states, the probability :math:`a_i` that the neighbours :math:`i` and
     :math:`i + 1` belong together. Each node shares one unit between its two neighbours, both ends have a say,

@@ -7,7 +7,8 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 class DAMConv(AttentionConv):
     r"""Dependency-aware Attention Masking (DAM), from "Augmenting Transformers with Enhanced Dependency
-    Structures by Treating Relations as New Words" (Eq. 1).
+    Structures by Treating Relations as New Words" by Chen, Li and Huang, National Cheng Kung University (Eq.
+    1).
 
     .. math::
         \mathrm{softmax} \left( \frac{\mathbf{Q}\mathbf{K}^{\top}}{\sqrt{d}} + \log \mathbf{A} \right)

@@ -11,8 +11,10 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class DRAConv(AttentionConv):
-    r"""Dependency Relation Attention (DRA), from "Incorporate Directed Dependency Relation Graph into
-    Transformer Block for Multi-turn Dialogue Generation" and its final version (Eq. 2-5).
+    r"""Dependency Relation Attention (DRA), from `"Modeling Compositionality with Dependency Graph for
+    Dialogue Generation" <https://aclanthology.org/2022.suki-1.2/>`_ (Eq. 2-5), whose first version was
+    "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue
+    Generation".
 
     .. math::
         \mathbf{O} = \big\Vert_{h=1}^{H} \mathrm{softmax} \left(

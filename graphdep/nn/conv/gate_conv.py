@@ -18,8 +18,9 @@ _MASKED = -1e4
 
 
 class GATEConv(AttentionConv):
-    r"""Attention to words at most :math:`\delta_h` arcs away, the nearer the more, from "GATE: Graph
-    Attention Transformer Encoder for Cross-lingual Relation and Event Extraction".
+    r"""Attention to words at most :math:`\delta_h` arcs away, the nearer the more, from `"GATE: Graph
+    Attention Transformer Encoder for Cross-lingual Relation and Event Extraction"
+    <https://arxiv.org/abs/2010.03009>`_.
 
     .. math::
         \hat{\alpha}^h_{ij} = \mathrm{softmax}_j \left( \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} +

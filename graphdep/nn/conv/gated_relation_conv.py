@@ -13,8 +13,9 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class GatedRelationConv(AttentionConv):
-    r"""Self-attention whose scores are mixed with relation scores by a semantic gate, from "Integrating
-    Dependency Tree into Self-attention for Sentence Representation" (Eq. 1-3).
+    r"""Self-attention whose scores are mixed with relation scores by a semantic gate, from `"Integrating
+    Dependency Tree into Self-attention for Sentence Representation" <https://arxiv.org/abs/2203.05918>`_ (Eq.
+    1-3).
 
     .. math::
         S_{ij} = (1 - g_{ij}) \frac{\mathbf{q}_i^{\top} \mathbf{k}_j}{\sqrt{d}} + g_{ij} \mathbf{r}_{ij}

@@ -12,8 +12,8 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 
 
 class LISAConv(AttentionConv):
-    r"""Self-attention in which one head sees only the governor, from "Linguistically-Informed Self-Attention
-    for Semantic Role Labeling" (LISA).
+    r"""Self-attention in which one head sees only the governor, from `"Linguistically-Informed Self-Attention
+    for Semantic Role Labeling" <https://aclanthology.org/D18-1548/>`_ (LISA).
 
     .. math::
         \mathcal{N}^h(i) = \begin{cases}

@@ -15,8 +15,8 @@ MASKS = ("additive", "multiplicative")
 
 
 class SIAConv(AttentionConv):
-    r"""Syntax-Informed Attention (SIA), from "Improving Retrieval-based Dialogue System via Syntax-Informed
-    Attention" (Eq. 3-5).
+    r"""Syntax-Informed Attention (SIA), from `"Improving Retrieval-based Dialogue System via Syntax-Informed
+    Attention" <https://arxiv.org/abs/2303.06605>`_ (Eq. 3-5).
 
     One self-attention layer over the pairs of ``graphdep.transforms.resolve("sia", max_sum=m)``; the paper
     stacks two of them on the hidden states of BERT's layer :math:`k`.

@@ -12,8 +12,8 @@ class ClassificationHead(nn.Module):
         \hat{p} = \mathrm{softmax}(\mathbf{W} \mathbf{h} + \mathbf{b})
 
     with dropout on :math:`\mathbf{h}`. The softmax is left to the loss: the output are logits. On the state
-    of [CLS], and drawn with :obj:`std` of 0.02, it is the head of "BERT: Pre-training of Deep Bidirectional
-    Transformers for Language Understanding" without its pooler.
+    of [CLS], and drawn with :obj:`std` of 0.02, it is the head of `"BERT: Pre-training of Deep Bidirectional
+    Transformers for Language Understanding" <https://aclanthology.org/N19-1423/>`_ without its pooler.
 
     Args:
         in_channels: Size of a sentence vector.

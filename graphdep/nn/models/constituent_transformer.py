@@ -13,14 +13,14 @@ from graphdep.nn.models.transformer_layer import TransformerLayer
 
 
 class ConstituentTransformer(TextEncoder):
-    r"""Transformer encoder with constituent attention, from "Tree Transformer: Integrating Tree Structures
-    into Self-Attention".
+    r"""Transformer encoder with constituent attention, from `"Tree Transformer: Integrating Tree Structures
+    into Self-Attention" <https://aclanthology.org/D19-1098/>`_.
 
     Each block attends within constituents that :class:`~graphdep.nn.conv.ConstituentConv` finds; those of a
     block contain those of the block below. No parse is used, and no edges: the nodes of an example are one
-    sequence. This is the "TreeTransformer" of "Incorporate Directed Dependency Relation Graph into
-    Transformer Block for Multi-turn Dialogue Generation", and not :class:`TreeTransformer`, which applies one
-    block recursively over a dependency tree.
+    sequence. This is the "TreeTransformer" of `"Modeling Compositionality with Dependency Graph for Dialogue
+    Generation" <https://aclanthology.org/2022.suki-1.2/>`_, and not :class:`TreeTransformer`, which applies
+    one block recursively over a dependency tree.
 
     Args:
         num_words: Size of the vocabulary.

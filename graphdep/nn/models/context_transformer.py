@@ -13,9 +13,10 @@ from graphdep.nn.models.text_encoder import TextEncoder
 
 
 class ContextTransformer(ContextEncoder):
-    r"""Hands the node states of a :class:`TextEncoder` to the decoder: the Transformer of "Incorporate
-    Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation", and
-    Transformer+DRA, LISA, GATE and Tree-Transformer, which differ from it by edges and scores alone.
+    r"""Hands the node states of a :class:`TextEncoder` to the decoder: the Transformer of `"Modeling
+    Compositionality with Dependency Graph for Dialogue Generation"
+    <https://aclanthology.org/2022.suki-1.2/>`_, and Transformer+DRA, LISA, GATE and Tree-Transformer, which
+    differ from it by edges and scores alone.
 
     A row of the memory is a node, ROOT nodes included; its group is its utterance. Without position embedding
     in :obj:`encoder`, as with DRA, neither the order of words nor that of turns is known: turns of equal

@@ -11,8 +11,8 @@ from graphdep.nn.models.graph_transformer import GraphTransformer
 
 
 class DependencyTransformer(GraphTransformer):
-    r"""Transformer encoder with relation-attention, from "Integrating Dependency Tree into Self-attention
-    for Sentence Representation" (DT).
+    r"""Transformer encoder with relation-attention, from `"Integrating Dependency Tree into Self-attention
+    for Sentence Representation" <https://arxiv.org/abs/2203.05918>`_ (DT).
 
     A :class:`GraphTransformer` with position and level embeddings whose attention is
     :class:`~graphdep.nn.conv.GatedRelationConv`; the state of an utterance's ROOT node represents it. The

@@ -29,8 +29,8 @@ class _UtteranceMemory(Memory):
 
 
 class DialogBERT(ContextEncoder):
-    r"""Words within utterances, then utterances within the context, from "DialogBERT: Discourse-Aware
-    Response Generation via Learning to Recover and Rank Utterances".
+    r"""Words within utterances, then utterances within the context, from `"DialogBERT: Discourse-Aware
+    Response Generation via Learning to Recover and Rank Utterances" <https://arxiv.org/abs/2012.01775>`_.
 
     The utterance encoder :math:`f` gives every utterance the state of its ROOT node, the context encoder
     :math:`g`, Transformer blocks with turn embeddings, lets the utterances of an example see one another. A

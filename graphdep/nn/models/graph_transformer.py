@@ -17,10 +17,11 @@ from graphdep.nn.models.transformer_layer import TransformerLayer
 class GraphTransformer(TextEncoder):
     r"""Node embeddings and Transformer blocks whose attention follows the edges of the data.
 
-    The encoder of "Attention Is All You Need" where the edges are complete. Which method it is else is said
-    by two things: the transform that builds the edges, and the attention that each block is given. So
-    Transformer+DRA is this model with :class:`~graphdep.nn.conv.DRAConv` on the edges of ``resolve("dra")``
-    and without position embeddings; LISA has :class:`~graphdep.nn.conv.LISAConv` in one layer.
+    The encoder of `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_ where the edges are
+    complete. Which method it is else is said by two things: the transform that builds the edges, and the
+    attention that each block is given. So Transformer+DRA is this model with
+    :class:`~graphdep.nn.conv.DRAConv` on the edges of ``resolve("dra")`` and without position embeddings;
+    LISA has :class:`~graphdep.nn.conv.LISAConv` in one layer.
 
     Args:
         num_words: Size of the vocabulary.

@@ -15,8 +15,8 @@ from graphdep.nn.models.word_output import WordOutput
 
 
 class HRANDecoder(ResponseDecoder):
-    r"""Recurrent decoder with two levels of attention, from "Hierarchical Recurrent Attention Network for
-    Response Generation".
+    r"""Recurrent decoder with two levels of attention, from `"Hierarchical Recurrent Attention Network for
+    Response Generation" <https://arxiv.org/abs/1701.07149>`_.
 
     At step :math:`t`, from the last utterance :math:`m` to the first, the words of an utterance are summed up
     and read by a GRU over utterances; then the utterances are summed up for the decoder:

@@ -13,8 +13,8 @@ from graphdep.nn.models.node_embedding import NodeEmbedding
 
 
 class HRANEncoder(ContextEncoder):
-    r"""The word encoder of the hierarchical recurrent attention network (HRAN), from "Hierarchical Recurrent
-    Attention Network for Response Generation".
+    r"""The word encoder of the hierarchical recurrent attention network (HRAN), from `"Hierarchical Recurrent
+    Attention Network for Response Generation" <https://arxiv.org/abs/1701.07149>`_.
 
     .. math::
         \mathbf{h}_{i,j} = [\overrightarrow{\mathrm{GRU}}(\mathbf{x}_{i,0}, \ldots, \mathbf{x}_{i,j});

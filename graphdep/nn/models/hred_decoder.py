@@ -15,8 +15,8 @@ from graphdep.nn.models.word_output import WordOutput
 
 
 class HREDDecoder(ResponseDecoder):
-    r"""Recurrent decoder, from "Building End-To-End Dialogue Systems Using Generative Hierarchical Neural
-    Network Models".
+    r"""Recurrent decoder, from `"Building End-To-End Dialogue Systems Using Generative Hierarchical Neural
+    Network Models" <https://arxiv.org/abs/1507.04808>`_.
 
     .. math::
         \mathbf{s}_0 = \tanh(\mathbf{W}_0 \mathbf{c} + \mathbf{b}_0), \quad

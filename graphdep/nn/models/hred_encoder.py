@@ -15,8 +15,8 @@ from graphdep.nn.models.node_embedding import NodeEmbedding
 
 
 class HREDEncoder(ContextEncoder):
-    r"""The encoder of the hierarchical recurrent encoder-decoder (HRED), from "Building End-To-End Dialogue
-    Systems Using Generative Hierarchical Neural Network Models".
+    r"""The encoder of the hierarchical recurrent encoder-decoder (HRED), from `"Building End-To-End Dialogue
+    Systems Using Generative Hierarchical Neural Network Models" <https://arxiv.org/abs/1507.04808>`_.
 
     .. math::
         \mathbf{u}_i = \mathrm{GRU}_{\mathrm{word}}(\mathbf{x}_{i,0}, \ldots, \mathbf{x}_{i,n_i}), \quad

@@ -14,8 +14,9 @@ from graphdep.nn.models.text_encoder import TextEncoder
 
 
 class LSTMEncoder(TextEncoder):
-    r"""An LSTM over the words of each utterance: the sequential baseline of "Improved Semantic
-    Representations From Tree-Structured Long Short-Term Memory Networks".
+    r"""An LSTM over the words of each utterance: the sequential baseline of `"Improved Semantic
+    Representations From Tree-Structured Long Short-Term Memory Networks"
+    <https://aclanthology.org/P15-1150/>`_.
 
     The state of a word is the LSTM's at that word; ROOT has the last state of the top layer. If
     :obj:`bidirectional`, each direction has half of the channels, and ROOT has the forward state at the last

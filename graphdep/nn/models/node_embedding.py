@@ -8,8 +8,9 @@ from torch_geometric.data import Data
 
 
 class NodeEmbedding(nn.Module):
-    r"""Sum of word, position, level and segment embeddings; the first three are those of "Integrating
-    Dependency Tree into Self-attention for Sentence Representation" (section 2).
+    r"""Sum of word, position, level and segment embeddings; the first three are those of `"Integrating
+    Dependency Tree into Self-attention for Sentence Representation" <https://arxiv.org/abs/2203.05918>`_
+    (section 2).
 
     .. math::
         \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k + \mathbf{s}_k

@@ -17,8 +17,9 @@ NUM_LABELS = 3
 
 
 class PostTrainingModel(nn.Module):
-    r"""An encoder with the two heads of "Fine-grained Post-training for Improving Retrieval-based Dialogue
-    Systems" (BERT-FP): masked words, and the relevance of the response to the context in three classes.
+    r"""An encoder with the two heads of `"Fine-grained Post-training for Improving Retrieval-based Dialogue
+    Systems" <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP): masked words, and the relevance of
+    the response to the context in three classes.
 
     .. math::
         \mathbf{z}_i = \mathrm{MLM}(\mathbf{h}_i), \quad

@@ -14,8 +14,8 @@ from graphdep.nn.models.node_embedding import NodeEmbedding
 
 
 class ReCoSa(ContextEncoder):
-    r"""Finds the relevant utterances by self-attention, from "ReCoSa: Detecting the Relevant Contexts with
-    Self-Attention for Multi-turn Dialogue Generation".
+    r"""Finds the relevant utterances by self-attention, from `"ReCoSa: Detecting the Relevant Contexts with
+    Self-Attention for Multi-turn Dialogue Generation" <https://aclanthology.org/P19-1362/>`_.
 
     .. math::
         \mathbf{u}_i = \mathrm{RNN}(\mathbf{x}_{i,0}, \ldots, \mathbf{x}_{i,n_i}), \quad

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 
 class RelatednessHead(nn.Module):
-    r"""Similarity by angle and distance, from "Improved Semantic Representations From Tree-Structured Long
-    Short-Term Memory Networks" (section 4.2).
+    r"""Similarity by angle and distance, from `"Improved Semantic Representations From Tree-Structured Long
+    Short-Term Memory Networks" <https://aclanthology.org/P15-1150/>`_ (section 4.2).
 
     .. math::
         \mathbf{h}_s = \sigma(\mathbf{W}^{\times} (\mathbf{h}_L \odot \mathbf{h}_R) +

@@ -10,7 +10,8 @@ from graphdep.nn.attention.edge_terms import check_relations
 
 class RelationEmbedding(nn.Module):
     r"""A vector for each relation, and one that marks all of them as relations, from "Augmenting Transformers
-    with Enhanced Dependency Structures by Treating Relations as New Words" (section 3.3).
+    with Enhanced Dependency Structures by Treating Relations as New Words" by Chen, Li and Huang (section
+    3.3).
 
     .. math::
         \mathbf{x}_l = \mathrm{Emb}_e(l) + \mathbf{e}_l

@@ -12,8 +12,8 @@ from graphdep.nn.models.context_encoder import example_bounds
 
 
 class SelectionModel(nn.Module):
-    r"""An encoder and an MLP on the state of each example's [CLS] node, from "Improving Retrieval-based
-    Dialogue System via Syntax-Informed Attention" (Eq. 2).
+    r"""An encoder and an MLP on the state of each example's [CLS] node, from `"Improving Retrieval-based
+    Dialogue System via Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_ (Eq. 2).
 
     .. math::
         g(c, r) = \sigma(\mathbf{W} \mathbf{T}_{[\mathrm{CLS}]} + b)

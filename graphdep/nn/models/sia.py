@@ -20,16 +20,16 @@ BLOCKS = ("attention", "bert")
 
 
 class SIA(TextEncoder):
-    r"""Syntax-Informed Attention around an encoder, from "Improving Retrieval-based Dialogue System via
-    Syntax-Informed Attention" (section 2.3).
+    r"""Syntax-Informed Attention around an encoder, from `"Improving Retrieval-based Dialogue System via
+    Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_ (Eq. 6).
 
     .. math::
         \mathbf{H}' = \mathbf{H} + \mathbf{H}^{\mathrm{SIA}}, \quad
         \mathbf{H}^{\mathrm{SIA}} = \mathrm{SIAConv}_2(\mathrm{SIAConv}_1(\mathbf{H}^{(k)}))
 
     where :math:`\mathbf{H}^{(k)}` is the output of the encoder's :math:`k`-th block and :math:`\mathbf{H}`
-    that of its last (Eq. 6). The new layers attend over edges of their own, which are derived once a forward
-    pass from the trees of the data; the encoder keeps to the edges of the data. For Table 2's rows take
+    that of its last. The new layers attend over edges of their own, which are derived once a forward pass
+    from the trees of the data; the encoder keeps to the edges of the data. For Table 2's rows take
     ``edges="transformer"`` (vanilla attention), ``"sia-intra"``, ``"sia-inter"`` or ``"sia"``; for a control
     without syntax a ``Compose`` of a tree transform and ``resolve("sia")``.
 

@@ -12,8 +12,8 @@ from graphdep.transforms import Nodes
 
 
 class TokenModel(nn.Module):
-    r"""Classifies every word by the state of its first piece, as "BERT: Pre-training of Deep Bidirectional
-    Transformers for Language Understanding" does for named entities.
+    r"""Classifies every word by the state of its first piece, as `"BERT: Pre-training of Deep Bidirectional
+    Transformers for Language Understanding" <https://aclanthology.org/N19-1423/>`_ does for named entities.
 
     .. math::
         \hat{p}_w = \mathrm{softmax}(\mathbf{W} \mathbf{h}_{\text{first}(w)} + \mathbf{b})

@@ -18,8 +18,9 @@ from graphdep.nn.models.word_output import WordOutput
 
 
 class TransformerDecoder(ResponseDecoder):
-    r"""Transformer decoder, from "Attention Is All You Need": word and position embeddings, then blocks of
-    causal self-attention, attention to the context's rows, and feed-forward.
+    r"""Transformer decoder, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_: word and
+    position embeddings, then blocks of causal self-attention, attention to the context's rows, and
+    feed-forward.
 
     Training is packed all the way: real tokens only, the logits too. Decoding keeps keys and values; those of
     the context are shared by all hypotheses of an example.

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 
 class TransformerLayer(nn.Module):
-    r"""One Transformer encoder block, from "Attention Is All You Need", with the attention injected.
+    r"""One Transformer encoder block, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_,
+    with the attention injected.
 
     .. math::
         \mathbf{h} = \mathrm{LN}(\mathbf{x} + \mathbf{W}_o \, \mathrm{conv}(\mathbf{x})), \quad

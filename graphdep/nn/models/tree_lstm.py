@@ -15,8 +15,8 @@ EXECUTIONS = ("level", "recursive")
 
 
 class TreeLSTM(TextEncoder):
-    r"""Child-sum Tree-LSTM over the dependency tree, from "Improved Semantic Representations From
-    Tree-Structured Long Short-Term Memory Networks" (Eq. 2-8).
+    r"""Child-sum Tree-LSTM over the dependency tree, from `"Improved Semantic Representations From
+    Tree-Structured Long Short-Term Memory Networks" <https://aclanthology.org/P15-1150/>`_ (Eq. 2-8).
 
     .. math::
         \tilde{\mathbf{h}}_j &= \sum_{k \in C(j)} \mathbf{h}_k, \\
@@ -30,9 +30,9 @@ class TreeLSTM(TextEncoder):
     :math:`\tilde{\mathbf{h}}`, the state of the root word (their sum, where a tree has several). Nodes
     outside the trees have zeros. Pretrained vectors enter in their own size.
 
-    With :obj:`bidirectional` an LSTM also goes from each governor :math:`g` down to its dependents
-    :math:`j`, as over the dependency trees of "End-to-End Relation Extraction using LSTMs on Sequences and
-    Tree Structures"; a root word starts from zeros:
+    With :obj:`bidirectional` an LSTM also goes from each governor :math:`g` down to its dependents :math:`j`,
+    as over the dependency trees of `"End-to-End Relation Extraction using LSTMs on Sequences and Tree
+    Structures" <https://arxiv.org/abs/1601.00770>`_; a root word starts from zeros:
 
     .. math::
         [\mathbf{i}_j; \mathbf{o}_j; \mathbf{u}_j; \mathbf{f}_j] &= [\sigma; \sigma; \tanh; \sigma]
@@ -44,8 +44,8 @@ class TreeLSTM(TextEncoder):
 
     A word then has :math:`[\mathbf{h}_j; \mathbf{h}^{\downarrow}_j]`, half of the channels each, and ROOT the
     state of the root word with the mean of :math:`\mathbf{h}^{\downarrow}` over the words. This is a form of
-    our own: "Head-Lexicalized Bidirectional Tree LSTMs" goes down constituency trees, whose inner nodes have
-    no words.
+    our own: `"Head-Lexicalized Bidirectional Tree LSTMs" <https://aclanthology.org/Q17-1012/>`_ goes down
+    constituency trees, whose inner nodes have no words.
 
     Args:
         num_words: Size of the vocabulary.

@@ -15,7 +15,8 @@ from graphdep.nn.models.transformer_layer import TransformerLayer
 
 
 class TreeTransformer(TextEncoder):
-    r"""Tree Transformer over the dependency tree, after "You Only Need Attention to Traverse Trees".
+    r"""Tree Transformer over the dependency tree, after `"You Only Need Attention to Traverse Trees"
+    <https://aclanthology.org/P19-1030/>`_.
 
     A word without dependents has its embedding as its state. Any other word :math:`j` attends, together with
     its dependents :math:`C(j)`, and the results are summed:

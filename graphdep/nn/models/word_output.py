@@ -9,8 +9,8 @@ from graphdep.nn.models.node_embedding import NodeEmbedding
 
 
 class WordOutput(nn.Module):
-    r"""Scores every word of the vocabulary, by default with the word vectors themselves, from "Using the
-    Output Embedding to Improve Language Models".
+    r"""Scores every word of the vocabulary, by default with the word vectors themselves, from `"Using the
+    Output Embedding to Improve Language Models" <https://aclanthology.org/E17-2025/>`_.
 
     .. math::
         \mathbf{z} = \mathbf{E} (\mathbf{W}_o \mathbf{h} + \mathbf{b}) + \mathbf{c}

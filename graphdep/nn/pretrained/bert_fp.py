@@ -33,8 +33,9 @@ def load_bert_fp(
     dropout: float | None = None,
     backend: str = "auto",
 ) -> PretrainedEncoder:
-    """The encoder of a checkpoint that the public code of "Fine-grained Post-training for Improving
-    Retrieval-based Dialogue Systems" (BERT-FP) has written, in evaluation mode.
+    """The encoder of a checkpoint that the public code of `"Fine-grained Post-training for Improving
+    Retrieval-based Dialogue Systems" <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP) has written,
+    in evaluation mode.
 
     The file is a state dict of PyTorch, read with ``weights_only=True`` and checked against its checksums; a
     file from before PyTorch 1.6 has none, about which there is a warning. It is of the BERT alone

@@ -303,10 +303,10 @@ class PretrainedEncoder(TextEncoder):
         .. math::
             \eta_l = \eta \cdot \gamma^{L - l}
 
-        for layers :math:`l = 1, \ldots, L` and the embeddings (:math:`l = 0`), from "How to Fine-Tune BERT
-        for Text Classification?". Biases and the weights of LayerNorm, which have one dimension, do not
-        decay. Frozen parameters are left out; those of a head, and of what was added to the model, are the
-        caller's.
+        for layers :math:`l = 1, \ldots, L` and the embeddings (:math:`l = 0`), from `"How to Fine-Tune BERT
+        for Text Classification?" <https://arxiv.org/abs/1905.05583>`_. Biases and the weights of LayerNorm,
+        which have one dimension, do not decay. Frozen parameters are left out; those of a head, and of what
+        was added to the model, are the caller's.
 
         Args:
             lr: :math:`\eta`, of the last layer.
