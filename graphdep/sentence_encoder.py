@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep._asking import check_family, resolve_device, shown, tracked
+from graphdep._asking import check_batch_size, check_family, resolve_device, shown, tracked
 from graphdep.alignment import trees_data
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
@@ -137,8 +137,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         values = _check_texts(texts)
         size = self.batch_size
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {size!r})")
+        check_batch_size(int(size) if isinstance(size, np.integer) else size)
         parts, parser = self._load()
         before = parser.failures
         parses = dict(zip(values, parser.parse(values)))

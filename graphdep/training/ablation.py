@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from rich.console import Console
 
+from graphdep.io.limits import check_limit
 from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
 from graphdep.tasks import resolve_task
@@ -121,6 +122,7 @@ def ablate(
         ValueError: If a name or a setting is wrong, a model or seed is there twice, or there is none.
     """
     _check("models", models)
+    check_limit("seeds", max(1, len(seeds)))
     _check("seeds", seeds)
     reference = reference or ("transformer" if "transformer" in models else models[0])
     if reference not in models:
