@@ -11,6 +11,7 @@ from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
+from graphdep.io.limits import check_limit
 
 
 def ablate(
@@ -59,6 +60,7 @@ def ablate(
 
         graphdep ablate --models dt,dt-random,dt-chain --max-epochs 10 --set lr=0.01 --output runs/controls
     """
+    check_limit("seeds", seeds)
     say_loading()
     given: dict[str, Any] = {"edges": edges, "root": root, "raw_from": raw_from, "parser": parser}
     given |= {"max_epochs": max_epochs, "limit_train": limit_train, "seed": seed}

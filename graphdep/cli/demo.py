@@ -10,6 +10,7 @@ from rich.console import Console
 
 from graphdep.cli.ablate import report
 from graphdep.cli.output import print_json
+from graphdep.io.limits import check_limit
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -65,6 +66,7 @@ def demo(
     prints the table. The second time,
     finished runs are not repeated.
     """
+    check_limit("seeds", seeds)
     import torch
 
     torch.set_num_threads(

@@ -6,19 +6,12 @@ import sys
 from dataclasses import dataclass
 from math import inf, isfinite
 
+from graphdep.io.limits import LIMITS, check_whole
+
 STRATEGIES = ("greedy", "beam", "sample")
 
-# The least and the greatest value of each whole number. More would need memory that no machine has.
-_WHOLE: dict[str, tuple[int, float]] = {
-    "beams": (1, 10_000),
-    "num_return": (1, 10_000),
-    "max_length": (1, 100_000),
-    "min_length": (0, inf),
-    "top_k": (0, inf),
-    "no_repeat_ngram": (0, inf),
-    "seed": (0, inf),
-}
-_LEAST_TEMPERATURE = 1e-6
+_WHOLE = ("beams", "num_return", "max_length", "min_length", "top_k", "no_repeat_ngram", "seed")
+_LEAST_TEMPERATURE = LIMITS["temperature"][0]
 _LARGEST_SCORE = 3.4e38  # float32
 
 
@@ -76,8 +69,8 @@ class DecodeConfig:
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"'strategy' must be one of {', '.join(STRATEGIES)} (got {self.strategy!r})")
-        for name, (least, most) in _WHOLE.items():
-            self._check_whole(name, least, most)
+        for name in _WHOLE:
+            check_whole(name, getattr(self, name))
         for name in ("length_penalty", "top_p", "temperature"):
             self._check_number(name)
         self._check_length_penalty()
@@ -100,15 +93,6 @@ class DecodeConfig:
             )
         if self.strategy == "beam" and self.num_return > self.beams:
             raise ValueError(f"'num_return' must be at most 'beams' ({self.beams}) (got {self.num_return})")
-
-    def _check_whole(self, name: str, least: int, most: float) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"{name!r} must be a whole number (got {value!r})")
-        if value < least:
-            raise ValueError(f"{name!r} must be at least {least} (got {value})")
-        if value > most:
-            raise ValueError(f"{name!r} must be at most {most} (got {value})")
 
     def _check_number(self, name: str) -> None:
         value = getattr(self, name)

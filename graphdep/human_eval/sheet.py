@@ -18,6 +18,7 @@ import numpy as np
 from graphdep.human_eval.page import rating_page
 from graphdep.human_eval.replies import read_replies
 from graphdep.io.atomic import atomic_path
+from graphdep.io.limits import check_limit
 
 COLUMNS = ("item", "context", "response", "grade", "rater", "key")
 
@@ -76,11 +77,10 @@ def write_sheets(
 
     Raises:
         ValueError: If a line is damaged, files do not have the same contexts, ``n`` is more than there are,
-            an argument is too small, or a file is there already: it may be filled in.
+            an argument is too small or too large, or a file is there already: it may be filled in.
         OSError: If a file cannot be read or written.
     """
-    if raters < 1:
-        raise ValueError(f"'raters' must be at least 1 (got {raters})")
+    check_limit("raters", raters)
     items = draw_items(systems, n, seed)
     orders = [
         np.random.default_rng([seed, rater]).permutation(len(items)).tolist()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from graphdep.io.limits import check_limit
 from graphdep.metrics.metric import Metric
 
 # Numbers of a matrix that is held at a time, so that it stays in the cache.
@@ -96,6 +97,7 @@ def compare(
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
         raise ValueError(f"'samples' must be a whole number of at least 1 (got {samples!r})")
     samples = int(samples)
+    check_limit("samples", samples)
     scores = [[metric(run, target) for run in runs] for runs in (runs_a, runs_b)]
     _check_scores(metric, "of a run", [*scores[0], *scores[1]])
     score_a, score_b = (float(np.mean(values)) for values in scores)

@@ -182,6 +182,11 @@ def test_all_runs_failing_is_still_a_table(run, tiny, monkeypatch):
         (["--models", ","], "'models' must name at least one"),
         (["--task", "cats"], "task 'cats' is unknown"),
         (["--set", "model=dt"], "'model' is not a setting of all runs: use --models"),
+        (["--seeds", 10**9], "'seeds' must be at most 1000 (got 1000000000)"),
+        (["--seeds", 10**20], "'seeds' must be at most 1000"),
+        (["--seed", 10**20], "'seed' must be at most 4294967295"),
+        (["--max-epochs", 10**9], "'max_epochs' must be at most 1000000"),
+        (["--set", f"num_workers={10**9}"], "'num_workers' must be at most"),
     ],
 )
 def test_errors(run, arguments, message):

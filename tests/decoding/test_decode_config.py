@@ -58,7 +58,7 @@ def test_defaults() -> None:
 
 def test_the_greatest_values() -> None:
     DecodeConfig(strategy="beam", beams=10_000, num_return=10_000, max_length=100_000, length_penalty=7)
-    DecodeConfig(strategy="sample", temperature=1e-6, top_p=1, seed=2**100, length_penalty=22.0)
+    DecodeConfig(strategy="sample", temperature=1e-6, top_p=1, seed=2**32 - 1, length_penalty=22.0)
 
 
 @pytest.mark.parametrize("name", ["temperature", "length_penalty"])

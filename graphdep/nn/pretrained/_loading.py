@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from graphdep.io.limits import LARGEST_COUNT, LIMITS
 from graphdep.nn.pretrained.graph_attention import import_transformers, quiet_transformers
 
 
@@ -26,13 +27,31 @@ def load_config(name: str) -> Any:
     ``attn_implementation="eager"``, which overrules that.
 
     Raises:
-        ValueError: If there is none, or it is of quantised weights, which a loader reads that it names.
+        ValueError: If there is none, it counts more of something than any encoder has, or it is of quantised
+            weights, which a loader reads that it names.
     """
     config = load_part(import_transformers().AutoConfig, name, "encoder")
     for part in (config, config.get_text_config()):
+        try:
+            check_counts(part.to_dict())
+        except ValueError as error:
+            raise ValueError(f"{name!r} has no encoder of a size that can be built ({error})") from None
         if getattr(part, "quantization_config", None) is not None:
             raise ValueError(f"{name!r} has quantised weights ('quantization_config'), which are not read")
     return config
+
+
+def is_count_of_layers(name: str) -> bool:
+    """Whether a key of a configuration counts layers or what has some of them."""
+    return name.endswith(("layers", "groups", "group_num", "blocks"))
+
+
+def check_counts(options: Mapping[str, Any]) -> None:
+    """Raises :class:`ValueError` if building an encoder of these options would take any memory or time."""
+    for name, value in options.items():
+        most = LIMITS["num_layers"][1] if is_count_of_layers(name) else LARGEST_COUNT
+        if isinstance(value, int) and abs(value) > most:
+            raise ValueError(f"{name!r} is {value}")
 
 
 @contextmanager

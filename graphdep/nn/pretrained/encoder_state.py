@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from graphdep.nn.pretrained._loading import check_counts, is_count_of_layers
 from graphdep.nn.pretrained.graph_attention import import_transformers
 from graphdep.nn.pretrained.pretrained_encoder import PretrainedEncoder
 
@@ -19,7 +20,6 @@ _UNREAD = (
     *("_name_or_path", "num_labels", "id2label", "label2id", "auto_map", "quantization_config"),
     *("attn_implementation", "_attn_implementation", "_attn_implementation_internal"),
 )
-_MOST = 2**22  # of anything that a configuration counts
 
 
 def encoder_state(encoder: PretrainedEncoder) -> dict[str, str]:
@@ -77,11 +77,10 @@ def _checked(options: Mapping[str, Any], weights: Mapping[str, Tensor] | None) -
     for name, value in kept.items():
         if isinstance(value, dict) and name.endswith("config"):
             raise ValueError(f"{name!r} is a configuration of its own, which no text encoder has")
-        if isinstance(value, int) and abs(value) > _MOST:
-            raise ValueError(f"{name!r} is {value}")
-        counts = name.endswith(("layers", "groups", "group_num", "blocks"))
-        if counts and isinstance(value, int) and weights is not None and value > len(weights):
+        counts = is_count_of_layers(name) and isinstance(value, int)
+        if counts and weights is not None and value > len(weights):
             raise ValueError(f"{name!r} is {value}, which its weights do not have")
+    check_counts(kept)
     return kept
 
 

@@ -118,17 +118,9 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         *late,
     )
     choices: ClassVar[Choices] = {**TrainConfig.choices, "overlap": ("keep", "drop")}
-    at_least: ClassVar[Mapping[str, float]] = {
-        **TrainConfig.at_least,
-        **dict.fromkeys(("context_layers", "decoder_layers", "max_turns", "max_words"), 1),
-        "pieces": 261,  # special symbols and bytes
-        **dict.fromkeys(("parse_errors", "limit_generate"), 0),
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.parse_errors > 1:
-            raise ValueError(f"'parse_errors' must be at most 1 (got {self.parse_errors!r})")
         if self.pieces is not None and self.vectors is not None:
             raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
         if self.edges is None and (self.tree is not None or self.parse_errors):

@@ -73,12 +73,7 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
     headed: ClassVar[tuple[str, ...]] = ()
     defining: ClassVar[tuple[str, ...]] = (*TrainConfig.defining, "corpus", "short_context", "share_masked")
     choices: ClassVar[Choices] = {**TrainConfig.choices, "corpus": CORPORA}
-    at_least: ClassVar[Mapping[str, float]] = {
-        **TrainConfig.at_least,
-        **dict.fromkeys(("short_context", "limit_eval"), 1),
-        "max_length": 4,
-        "share_masked": 0,
-    }
+    at_least: ClassVar[Mapping[str, float]] = {"max_length": 4}
 
     def __post_init__(self) -> None:
         super().__post_init__()

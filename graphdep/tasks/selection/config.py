@@ -142,10 +142,6 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
         "ties": TIES,
     }
     at_least: ClassVar[Mapping[str, float]] = {
-        **TrainConfig.at_least,
-        **dict.fromkeys(("sia_layer", "sia_layers", "mlp_layers", "max_turns", "limit_eval"), 1),
-        "pool_size": 2,
-        **dict.fromkeys(("freeze_layers", "layer_decay"), 0),
         "max_length": 4,  # [CLS], [SEP], a piece of the response, [SEP]
     }
 

@@ -169,11 +169,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
         "val_from": (None, "train", "dev"),
     }
     at_least: ClassVar[Mapping[str, float]] = {
-        **TrainConfig.at_least,
-        "relation_dim": 1,
-        "head_channels": 1,
         "max_length": 5,  # [CLS], a piece of each of two sentences, two [SEP]
-        **dict.fromkeys(("freeze_layers", "layer_decay"), 0),
     }
 
     def __post_init__(self) -> None:

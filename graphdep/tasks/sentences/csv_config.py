@@ -39,7 +39,6 @@ class CSVConfig(SentenceConfig, kind="csv"):
 
     free: ClassVar[tuple[str, ...]] = (*SentenceConfig.free, "text_columns", "label_column")
     places: ClassVar[tuple[str, ...]] = (*SentenceConfig.places, "train", "val", "test")
-    at_least: ClassVar[Mapping[str, float]] = {**SentenceConfig.at_least, "val_fraction": 0, "val_seed": 0}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,7 +21,13 @@ from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs
 from graphdep.sentence import Sentence, join_sentences
-from graphdep.training.runner.predictor import check_family, parser_to_use, resolve_device, tracked
+from graphdep.training.runner.predictor import (
+    check_batch_size,
+    check_family,
+    parser_to_use,
+    resolve_device,
+    tracked,
+)
 from graphdep.vocab import RelationVocab, Vocab
 
 # A batch has fewer texts where they are long: without syntax every word sees every other.
@@ -137,8 +143,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         values = _check_texts(texts)
         size = self.batch_size
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {size!r})")
+        check_batch_size(int(size) if isinstance(size, np.integer) else size)
         parts, parser = self._load()
         before = parser.failures
         parses = dict(zip(values, parser.parse(values)))

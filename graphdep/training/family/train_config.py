@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_type_hints
 
+from graphdep.io.limits import LIMITS, check_limit
 from graphdep.training.family.lookup import family_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.settings import check_type
@@ -62,7 +63,7 @@ class TrainConfig:
             encoder.
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; most corpora are in memory and need none, those of response
-            selection are on disk. (default: :obj:`0`)
+            selection are on disk. At most four a core. (default: :obj:`0`)
         accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
 
     Raises:
@@ -137,12 +138,8 @@ class TrainConfig:
         "accelerator": ("auto", "cpu", "gpu"),
         "edges": (*PRESETS, None),
     }
-    at_least: ClassVar[Mapping[str, float]] = {
-        **dict.fromkeys(("seed", "num_workers", "weight_decay", "max_distance", "max_sum"), 0),
-        **dict.fromkeys(("max_epochs", "limit_train", "batch_size", "patience", "min_freq"), 1),
-        **dict.fromkeys(("batch_tokens", "warmup_steps"), 1),
-        **dict.fromkeys(("hidden_channels", "num_layers", "heads", "ff_channels"), 1),
-    }
+    at_least: ClassVar[Mapping[str, float]] = {}
+    """Least values that are higher here than in :data:`~graphdep.io.limits.LIMITS`, which has all others."""
 
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -157,18 +154,15 @@ class TrainConfig:
             if getattr(self, name) not in allowed:
                 choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
                 raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
-        for name, least in self.at_least.items():
-            value = getattr(self, name)
-            if value is not None and not least <= value < math.inf:
-                raise ValueError(f"{name!r} must be at least {least} (got {value!r})")
-        if self.seed >= 2**32:
-            raise ValueError(f"'seed' must be below 2**32 (got {self.seed})")
         if not 0 < self.lr < 3e38:  # float32 ends there
             raise ValueError(f"'lr' must be above 0 and below 3e38 (got {self.lr!r})")
         if self.clip is not None and not 0 < self.clip < math.inf:
             raise ValueError(f"'clip' must be above 0 (got {self.clip!r})")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
+        for name, value in self.to_dict().items():
+            if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
+                check_limit(name, value, self.at_least.get(name))
         if self.encoder in self.headed and self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
         if (self.edges is None) == self.encoders.get(self.encoder, True):
@@ -242,9 +236,10 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:
+        """The settings that a file holds, but for ``num_workers``, which is a matter of the machine."""
         own = cls.of_task(state.get("task"))
         own.check_keys(state)
-        return own(**state)
+        return own(**{**state, "num_workers": 0})
 
     @classmethod
     def default_model(cls) -> str:
@@ -278,9 +273,7 @@ class TrainConfig:
         """Files, folders and parsers other than the defaults, any of which may be a file, a download or a
         server of somebody else's choice.
         """
-        usual: dict[str, tuple[Any, ...]] = {
-            field.name: (field.default,) for field in dataclasses.fields(self)
-        }
+        usual: dict[str, tuple[Any, ...]] = {f.name: (f.default,) for f in dataclasses.fields(self)}
         usual["parser"] += ("bundled",)
         names = ("parser", *(name for name in self.places if name not in _UNNAMED))
         return {name: value for name in names if (value := getattr(self, name)) not in usual[name]}

@@ -13,6 +13,7 @@ from rich.progress import track
 from torch import nn
 from torch_geometric.data import Data
 
+from graphdep.io.limits import check_limit
 from graphdep.parsing import Parser
 from graphdep.training.family.lookup import family_of
 
@@ -29,9 +30,10 @@ def batches_by_size(examples: Sequence[Data], batch_size: int) -> list[list[int]
 
 
 def check_batch_size(batch_size: Any) -> None:
-    """Raises :class:`ValueError` if it is no whole number above 0."""
+    """Raises :class:`ValueError` if it is no whole number above 0, or too large a one."""
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise ValueError(f"'batch_size' must be a whole number of at least 1 (got {batch_size!r})")
+    check_limit("batch_size", batch_size)
 
 
 def check_family(checkpoint: str, config: TrainConfig, family: str, what: str) -> None:

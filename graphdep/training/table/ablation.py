@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from graphdep.io.limits import check_limit
 from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
 from graphdep.training.family.loading import load_splits
@@ -118,6 +119,7 @@ def ablate(
         ValueError: If a name or a setting is wrong, a model or seed is there twice, or there is none.
     """
     _check("models", models)
+    check_limit("seeds", max(1, len(seeds)))
     _check("seeds", seeds)
     reference = reference or ("transformer" if "transformer" in models else models[0])
     if reference not in models:

@@ -249,3 +249,17 @@ def test_edges_of_all_layers_are_those_of_the_data(folder):
     )
     with pytest.raises(ValueError, match=message):
         load_encoder(folder, edges="sia")
+
+
+@pytest.mark.parametrize(
+    "key", ["num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings"]
+)
+@pytest.mark.parametrize("value", [10**9, 10**20])
+def test_a_configuration_that_no_machine_can_build_is_refused(folder, monkeypatch, key, value):
+    import transformers
+
+    with_config(folder, **{key: value})
+    monkeypatch.setattr(transformers.AutoModel, "from_pretrained", lambda *a, **k: pytest.fail("built"))
+    with pytest.raises(ValueError, match=f"'{key}' is {value}") as caught:
+        load_encoder(folder)
+    assert str(folder) in str(caught.value)
