@@ -170,6 +170,8 @@ class AttentionConv(MessagePassing):
         if x.dim() != 2 or x.size(1) != self.in_channels:
             raise ValueError(f"'x' must have shape [num_nodes, {self.in_channels}] (got {[*x.shape]})")
         if isinstance(edge_index, AttentionLayout):
+            if edge_index.num_nodes != x.size(0):
+                raise ValueError(f"'edge_index' is of {edge_index.num_nodes} nodes, but 'x' has {x.size(0)}")
             return edge_index
         return AttentionLayout(dense_edges(edge_index), x.size(0))
 

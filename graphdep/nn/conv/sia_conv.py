@@ -72,7 +72,7 @@ class SIAConv(AttentionConv):
             )
         if layout.group is not None:
             raise ValueError(
-                "mask='multiplicative' needs written-out edges: build them without implicit=True"
+                "mask='multiplicative' needs all pairs: build the edges without implicit=True"
             )
         if self.sends_messages:
             raise ValueError(
