@@ -88,7 +88,7 @@ class SIAConv(AttentionConv):
         )
 
 
-@torch.compiler.disable  # the number of pairs is data
+@torch.compiler.disable(reason="mask='multiplicative': the number of pairs is data")
 def _complete(edge_index: Tensor, num_nodes: int, ptr: Tensor | None) -> tuple[Tensor, Tensor]:
     """All pairs of each example, sorted by target, and whether they are edges."""
     bounds = ptr if ptr is not None else torch.tensor([0, num_nodes], device=edge_index.device)
