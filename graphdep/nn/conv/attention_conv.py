@@ -154,7 +154,7 @@ class AttentionConv(MessagePassing):
 
     def check_messages(self, layout: AttentionLayout) -> None:
         """Raises :class:`ValueError` if somebody looks at messages that the pairs of a clique do not send."""
-        if self.sends_messages and layout.group is not None:
+        if self.sends_messages and layout.clique is not None:
             raise ValueError("a clique has no edges to explain: build the edges without implicit=True")
 
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:

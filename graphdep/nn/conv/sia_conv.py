@@ -70,7 +70,7 @@ class SIAConv(AttentionConv):
                 "mask='multiplicative' gives weight to all pairs of an example, and a bare 'edge_index' does "
                 "not tell examples apart: pass AttentionLayout.of(data)"
             )
-        if layout.group is not None:
+        if layout.clique is not None:
             raise ValueError(
                 "mask='multiplicative' needs all pairs: build the edges without implicit=True"
             )

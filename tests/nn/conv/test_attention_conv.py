@@ -464,3 +464,78 @@ def test_compile(name: str) -> None:
         inputs = graph(name, num_nodes, num_edges)
         expected = run(conv, inputs)
         assert_same(run(compiled, inputs, [*conv.parameters()]), expected)
+
+
+ONE_GRAPH = [name for name in CONVS if name != "SIAConv-multiplicative"]
+
+
+def with_layout(inputs: dict) -> dict:
+    """The same edges as a layout, which has their types and marks."""
+    columns = {key: value for key, value in inputs.items() if key != "x"}
+    return {
+        "x": inputs["x"],
+        "edge_index": AttentionLayout.of(Data(num_nodes=inputs["x"].size(0), **columns)),
+    }
+
+
+@pytest.mark.parametrize("name", ONE_GRAPH)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_conv_with_its_layout_is_one_graph(name: str, backend: str) -> None:
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    conv = make(name)
+    compiled = torch.compile(conv, backend=backend, fullgraph=True, dynamic=True)
+    for num_nodes, num_edges in ((6, 12), (9, 30)):
+        inputs = with_layout(graph(name, num_nodes, num_edges))
+        assert_same(run(compiled, inputs, [*conv.parameters()]), run(conv, inputs))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1  # of both sizes
+    torch._dynamo.reset()
+
+
+def test_what_breaks_the_graph_says_so() -> None:
+    torch._dynamo.reset()
+    inputs, conv = graph("AttentionConv"), make("AttentionConv")
+    clique = AttentionLayout(inputs["edge_index"], 6, clique=torch.zeros(6, dtype=torch.long))
+    compiled = torch.compile(conv, backend="eager", fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="layout.materialize\\(\\)"):
+        compiled(inputs["x"], clique)
+    torch.testing.assert_close(compiled(inputs["x"], clique.materialize()), conv(inputs["x"], clique))
+    inputs, conv = with_layout(graph("SIAConv")), make("SIAConv-multiplicative")
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="mask='multiplicative'"):
+        torch.compile(conv, backend="eager", fullgraph=True)(**inputs)
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("name", ["AttentionConv", "GatedRelationConv"])
+def test_export(name: str) -> None:
+    conv, inputs = make(name), graph(name)
+    nodes, edges = torch.export.Dim("nodes"), torch.export.Dim("edges")
+    shapes = {"x": {0: nodes}, "edge_index": {1: edges}, "edge_type": {0: edges}}
+    shapes = {key: shapes[key] for key in inputs}
+    program = torch.export.export(conv, (), inputs, dynamic_shapes=shapes).module()
+    other = graph(name, 9, 30)
+    torch.testing.assert_close(program(**other), conv(**other))
+
+
+@pytest.mark.parametrize("name", ONE_GRAPH)  # the hook of the other is not its own
+@pytest.mark.filterwarnings("ignore:`torch.jit.:DeprecationWarning")
+def test_scripts_and_symbolic_traces_are_refused(name: str) -> None:
+    conv, inputs = make(name), graph(name)
+    with pytest.raises(ValueError, match="TorchScript is not supported: .* Take torch.compile"):
+        torch.jit.script(conv)
+    with pytest.raises(ValueError, match="TorchScript is not supported"):
+        torch.jit.trace(conv, example_kwarg_inputs=inputs)
+    with pytest.raises(ValueError, match="torch.fx cannot trace .*Conv: the number of edges is data"):
+        torch.fx.symbolic_trace(conv)
+
+
+@each_conv
+def test_lazy_sizes_and_wrong_edges_are_refused(name: str) -> None:
+    kind = type(make(name))
+    options = {"num_relations": 6} if kind is GatedRelationConv else {}
+    with pytest.raises(ValueError, match="'in_channels' must be known: lazy sizes are not supported"):
+        kind(-1, 4, 2, **options)
+    inputs = graph(name)
+    data = Data(edge_index=inputs["edge_index"], num_nodes=6)
+    with pytest.raises(ValueError, match="must be an AttentionLayout or a dense tensor .*\\(got Data\\)"):
+        make(name)(**(inputs | {"edge_index": data}))
