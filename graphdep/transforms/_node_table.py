@@ -28,7 +28,7 @@ def check_table(data: Data) -> None:
     Off the CPU, where a look would stall the device, and without a node table there is no check.
     """
     kind = data.get("node_type")
-    if not isinstance(kind, Tensor) or kind.device.type != "cpu" or not kind.numel():
+    if not isinstance(kind, Tensor) or kind.device.type != "cpu":
         return
     size = kind.numel()
     for key in _COLUMNS:
@@ -56,16 +56,15 @@ def check_table(data: Data) -> None:
 
 def _check_governors(data: Data, kind: Tensor) -> None:
     governor = data["governor_index"]
-    node = torch.arange(governor.numel())
+    node = torch.arange(governor.numel(), device=governor.device)
     own = governor == node
     wrong = _apart(data, governor, node)
-    if "word" in data:
-        wrong |= (data["word"] >= 0) & (kind != NodeType.WORD)
-    if "depth" in data:
-        depth = data["depth"]
+    if "depth" in data and "word" in data:
+        depth, word = data["depth"], data["word"]
         above = depth[governor]
         # A root word is below ROOT, or its own governor; its further pieces then have the first one.
-        step = (above == depth - 1) | ((above == 1) & (depth == 1))
+        step = (above == depth - 1) | ((above == 1) & (depth == 1) & (word[governor] == word))
+        wrong |= (word >= 0) & (kind != NodeType.WORD)
         wrong |= torch.where(own, depth > 1, (depth >= 0) & ~step) | ((kind == NodeType.ROOT) & (depth != 0))
     if bool(wrong.any()):
         first = int(wrong.nonzero()[0])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
-from graphdep.nn.attention import edge_attention
+from graphdep.nn.attention import AttentionLayout, edge_attention
 from graphdep.testing import assert_batch_law
 from graphdep.testing.slow_tree import SlowTree, attended
 from graphdep.testing.strategies import example_lists, examples
@@ -17,7 +17,7 @@ node_types = st.sets(st.sampled_from(list(NodeType)), min_size=1)
 
 
 @given(examples(), scopes, node_types, st.booleans())
-def test_against_loop(data, scope, node_types, materialize):
+def test_against_loop(data, scope, node_types, implicit):
     slow = SlowTree(data)
     expected = slow.pairs(
         lambda s, t: (
@@ -25,29 +25,33 @@ def test_against_loop(data, scope, node_types, materialize):
             and (scope == "example" or slow.utterance[s] == slow.utterance[t])
         )
     )
-    got = CompleteEdges(scope, node_types=node_types, materialize=materialize)(data)
+    got = CompleteEdges(scope, node_types=node_types, implicit=implicit)(data)
     assert set(attended(got)) == expected
-    assert ("clique" in got) != materialize
-    assert materialize or got.edge_index.shape == (2, 0)
+    assert ("clique" in got) == implicit
+    assert ("edge_index" in got) != implicit
+    assert not implicit or got.edge_index_explicit.shape == (2, 0)
 
 
 @given(example_lists(), scopes, node_types, st.booleans())
-def test_law(datas, scope, node_types, materialize):
-    assert_batch_law(CompleteEdges(scope, node_types=node_types, materialize=materialize), datas)
+def test_law(datas, scope, node_types, implicit):
+    assert_batch_law(CompleteEdges(scope, node_types=node_types, implicit=implicit), datas)
 
 
 def test_long_examples_stay_small():
-    data = CompleteEdges()(to_data([Sentence.chain(["x"] * 100_000)]))
-    assert data.edge_index.numel() == 0
+    data = CompleteEdges(implicit=True)(to_data([Sentence.chain(["x"] * 100_000)]))
+    assert data.edge_index_explicit.numel() == 0
     assert data.clique.numel() == 100_001
 
 
 def test_no_stale_clique():
     data = to_data([Sentence.chain(["x"] * 3)])
-    again = SelfLoops()(CompleteEdges()(data))
+    again = SelfLoops()(CompleteEdges(implicit=True)(data))
     assert "clique" not in again
+    assert "edge_index_explicit" not in again
     assert again.num_edges == 4
-    assert "clique" in CompleteEdges()(SelfLoops()(data))
+    implicit = CompleteEdges(implicit=True)(SelfLoops()(data))
+    assert "clique" in implicit
+    assert "edge_index" not in implicit
 
 
 def test_node_types_by_name():
@@ -67,8 +71,9 @@ def test_attention_is_the_same_over_implicit_and_written_out_pairs(data):
     bias = torch.randn(len(RelationVocab()), 2)
     bias[RelationVocab.NONE] = 0  # what is not written out has no relation
     results = []
-    for materialize in (False, True):
-        edges = TreePathTypes(2)(CompleteEdges("utterance", materialize=materialize)(data))
-        terms = {"attn_bias": bias[edges.edge_type], "clique": edges.get("clique"), "backend": "reference"}
-        results.append(edge_attention(query, key, value, edges.edge_index, **terms))
+    for implicit in (False, True):
+        edges = TreePathTypes(2)(CompleteEdges("utterance", implicit=implicit)(data))
+        layout = AttentionLayout.of(edges)
+        terms = {"attn_bias": bias[layout.edge_type], "layout": layout, "backend": "reference"}
+        results.append(edge_attention(query, key, value, layout.edge_index, **terms))
     torch.testing.assert_close(*results)

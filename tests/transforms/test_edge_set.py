@@ -21,11 +21,11 @@ from graphdep.transforms import (
 
 atoms = st.sampled_from(
     [
-        CompleteEdges("utterance"),
+        CompleteEdges("utterance", implicit=True),
+        CompleteEdges("example", implicit=True),
+        CompleteEdges("example", node_types=["WORD", "CLS"], implicit=True),
+        CompleteEdges("utterance", node_types=["ROOT", "EOU", "WORD"], implicit=True),
         CompleteEdges("example"),
-        CompleteEdges("example", node_types=["WORD", "CLS"]),
-        CompleteEdges("utterance", node_types=["ROOT", "EOU", "WORD"]),
-        CompleteEdges("example", materialize=True),
         DependencyEdges(),
         AncestorEdges(),
         RootEdges("example"),
@@ -54,7 +54,7 @@ def as_set(expression, data):
 def has_clique(expression):
     """Whether a set keeps a clique depends on how it is made, not on the data."""
     if isinstance(expression, EdgeConstructor):
-        return isinstance(expression, CompleteEdges) and not expression.materialize
+        return isinstance(expression, CompleteEdges) and expression.implicit
     left, symbol, right = expression
     return {"|": has_clique(left) or has_clique(right), "&": has_clique(left) and has_clique(right)}.get(
         symbol, False
@@ -67,7 +67,7 @@ def test_against_python_sets(data, expression):
     assert set(attended(got)) == as_set(expression, data)
     assert ("clique" in got) == has_clique(expression)
     if "clique" in got:
-        source, target = got.clique[got.edge_index]
+        source, target = got.clique[got.edge_index_explicit]
         assert not bool(((source == target) & (source >= 0)).any()), "a pair of a clique is written out too"
 
 
@@ -78,7 +78,7 @@ def test_law(datas, expression):
 
 @given(examples())
 def test_nested_cliques_stay_implicit(data):
-    utterance, example = CompleteEdges("utterance"), CompleteEdges("example")
+    utterance, example = (CompleteEdges(scope, implicit=True) for scope in ("utterance", "example"))
     for edges in (utterance | example, example | utterance, utterance & example):
         assert edges(data).num_edges == 0
     assert (utterance | DependencyEdges("both"))(data).num_edges == 0
@@ -87,7 +87,8 @@ def test_nested_cliques_stay_implicit(data):
 
 def test_nested_cliques_of_100_000_words():
     data = to_data([Sentence.chain(["x"] * 100_000)])
-    for edges in (CompleteEdges("utterance") | CompleteEdges(), CompleteEdges() & CompleteEdges("utterance")):
+    utterance, example = (CompleteEdges(scope, implicit=True) for scope in ("utterance", "example"))
+    for edges in (utterance | example, example & utterance):
         assert (edges | SelfLoops())(data).num_edges == 0
-    assert (DependencyEdges("both") & CompleteEdges())(data).num_edges == 200_000
-    assert (DependencyEdges("both") - CompleteEdges())(data).num_edges == 0
+    assert (DependencyEdges("both") & example)(data).num_edges == 200_000
+    assert (DependencyEdges("both") - example)(data).num_edges == 0

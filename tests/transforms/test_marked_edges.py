@@ -5,6 +5,7 @@ import operator
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
 from graphdep.testing import assert_batch_law
@@ -15,18 +16,21 @@ from graphdep.transforms import CompleteEdges, DependencyEdges, MarkedEdges, Roo
 EDGES = DependencyEdges("both") | SelfLoops()
 
 
-@given(example_lists(max_size=3))
-def test_law(datas):
-    assert_batch_law(MarkedEdges(EDGES, CompleteEdges("utterance")), datas)
+@given(example_lists(max_size=3), st.booleans())
+def test_law(datas, implicit):
+    assert_batch_law(MarkedEdges(EDGES, CompleteEdges("utterance", implicit=implicit)), datas)
 
 
-@given(examples())
-def test_the_pairs_are_those_of_the_union(data):
-    among = CompleteEdges("utterance", node_types=("WORD",))
+@given(examples(), st.booleans())
+def test_the_pairs_are_those_of_the_union(data, implicit):
+    among = CompleteEdges("utterance", node_types=("WORD",), implicit=implicit)
     marked = MarkedEdges(EDGES, among)(data)
-    assert torch.equal(marked.edge_index, EDGES(data).edge_index)
-    assert torch.equal(marked.clique, among(data).clique)
     assert set(attended(marked)) == set(attended((EDGES | among)(data)))
+    edge_index = marked["edge_index_explicit" if implicit else "edge_index"]
+    assert torch.equal(edge_index[:, marked.edge_mark], EDGES(data).edge_index)
+    if implicit:
+        assert marked.edge_mark.all()
+        assert torch.equal(marked.clique, among(data).clique)
 
 
 @pytest.mark.parametrize("combine", [operator.or_, operator.and_, operator.sub])
@@ -39,17 +43,15 @@ def test_it_is_part_of_no_set(combine):
 
 @given(examples())
 def test_cliques_of_the_marked_edges_are_written_out(data):
-    marked = MarkedEdges(CompleteEdges("utterance"), CompleteEdges("example"))(data)
-    assert torch.equal(marked.edge_index, CompleteEdges("utterance", materialize=True)(data).edge_index)
+    marked = MarkedEdges(CompleteEdges("utterance", implicit=True), CompleteEdges(implicit=True))(data)
+    assert torch.equal(marked.edge_index_explicit, CompleteEdges("utterance")(data).edge_index)
 
 
 def test_errors_and_repr():
     data = to_data([Sentence.chain(["a", "b"])])
-    message = "'among' must give cliques and nothing else \\(got {}"
-    with pytest.raises(ValueError, match=message.format("SelfLoops")):
-        MarkedEdges(EDGES, SelfLoops())(data)
-    words = CompleteEdges(node_types=(NodeType.WORD,))
-    with pytest.raises(ValueError, match=message.format("\\(CompleteEdges")):
+    words = CompleteEdges(node_types=(NodeType.WORD,), implicit=True)
+    message = "'among' must give cliques and nothing else where it is implicit \\(got \\(CompleteEdges"
+    with pytest.raises(ValueError, match=message):
         MarkedEdges(EDGES, words | RootEdges("utterance"))(data)
     for name, arguments in (("edges", (resolve("dt"), words)), ("among", (EDGES, MarkedEdges(EDGES, words)))):
         with pytest.raises(ValueError, match=f"'{name}' must be an edge constructor \\(got "):

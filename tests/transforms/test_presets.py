@@ -19,8 +19,8 @@ from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import PRESETS, RandomTree, RelationLinks, RelationNodes, SelfLoops, resolve
 
 OPTIONS = {
-    "transformer": {"scope": "utterance", "materialize": True},
-    "transformer-utterance": {"materialize": True},
+    "transformer": {"scope": "utterance", "implicit": True},
+    "transformer-utterance": {"implicit": True},
     "dra": {"root_scope": "example", "pieces": "first"},
     "sia": {"max_sum": 6, "pieces": "first", "direction": "both", "special": "cls"},
     "sia-intra": {"pieces": "first", "direction": "descendants", "special": "none"},
@@ -32,13 +32,21 @@ OPTIONS = {
         "relation_links": True,
         "labels": False,
         "position": "zero",
+        "implicit": True,
     },
-    "dt": {"max_distance": 4, "scope": "example", "self_type": False, "labels": False, "pieces": "first"},
+    "dt": {
+        "max_distance": 4,
+        "scope": "example",
+        "self_type": False,
+        "labels": False,
+        "pieces": "first",
+        "implicit": True,
+    },
     "dt-related": {"max_distance": 3, "directions": False, "pieces": "first"},
     "lisa": {"pieces": "first"},
-    "lisa-complete": {"scope": "utterance", "pieces": "first"},
+    "lisa-complete": {"scope": "utterance", "pieces": "first", "implicit": True},
     "gate": {"max_distance": 3, "pieces": "first"},
-    "g2g": {"scope": "utterance", "self_type": True, "pieces": "first"},
+    "g2g": {"scope": "utterance", "self_type": True, "pieces": "first", "implicit": True},
 }
 
 
@@ -56,6 +64,25 @@ def test_every_option_shows(name):
         repr(resolve(name, **{key: value})) for key, value in OPTIONS[name].items()
     }
     assert len(printed) == 1 + len(OPTIONS[name])
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@settings(max_examples=25)
+@given(examples())
+def test_implicit_edges_are_the_same_pairs(name, data):
+    written, implicit = resolve(name)(data), resolve(name, implicit=True)(data)
+    assert "clique" not in written
+    assert attended(implicit) == attended(written)
+    has_clique = name in ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete")
+    assert ("clique" in implicit) == has_clique
+    assert ("edge_index" in implicit) != has_clique
+
+
+def test_a_preset_of_ones_own_need_not_know_of_implicit(monkeypatch, example):
+    monkeypatch.setitem(PRESETS, "own", lambda *, pieces="all": SelfLoops(pieces=pieces))
+    assert resolve("own", implicit=True)(to_data([example])).num_edges == 10
+    with pytest.raises(ValueError, match="preset 'own' has no option 'scope'; it takes pieces"):
+        resolve("own", implicit=True, scope="example")
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -351,9 +378,12 @@ def test_lisa_attends_to_the_governor_alone(data):
 @given(examples())
 def test_lisa_complete_marks_the_governor_among_all(data):
     alone, marked = resolve("lisa")(data), resolve("lisa-complete")(data)
-    assert torch.equal(marked.edge_index, alone.edge_index)
+    assert torch.equal(marked.edge_index[:, marked.edge_mark], alone.edge_index)
+    assert torch.equal(marked.edge_index, resolve("transformer")(data).edge_index)
+    marked = resolve("lisa-complete", implicit=True)(data)
+    assert torch.equal(marked.edge_index_explicit, alone.edge_index)
     assert torch.equal(marked.clique, torch.zeros(data.num_nodes, dtype=torch.long))
-    inside = resolve("lisa-complete", scope="utterance")(data)
+    inside = resolve("lisa-complete", scope="utterance", implicit=True)(data)
     assert torch.equal(inside.clique, data.utterance)
 
 

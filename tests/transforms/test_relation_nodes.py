@@ -69,11 +69,12 @@ def test_other_keys(datas):
 
 @given(example_lists())
 def test_edges_that_are_there_keep_their_nodes(datas):
-    edges = CompleteEdges(node_types=["WORD"]) | SelfLoops()
-    batch = assert_batch_law(RelationNodes(), [edges(data) for data in datas])
-    new = batch.node_type == NodeType.RELATION
-    assert bool((batch.clique[new] == -1).all())
-    assert not bool(new[batch.edge_index].any())
+    for implicit in (True, False):
+        edges = CompleteEdges(node_types=["WORD"], implicit=implicit) | SelfLoops()
+        batch = assert_batch_law(RelationNodes(), [edges(data) for data in datas])
+        new = batch.node_type == NodeType.RELATION
+        assert not implicit or bool((batch.clique[new] == -1).all())
+        assert not bool(new[batch["edge_index_explicit" if implicit else "edge_index"]].any())
 
 
 def test_follow_batch(example):

@@ -83,7 +83,7 @@ def edge_attention(
     attn_bias = _fold_edge_key(query, layout, attn_bias, score_scale, edge_key)
     options = (dropout_p, return_attention_weights)
     args = (query, key, value, layout, attn_bias, score_scale, edge_value, *options)
-    if torch.compiler.is_compiling() and layout.group is None and backend in ("auto", "reference"):
+    if torch.compiler.is_compiling() and layout.clique is None and backend in ("auto", "reference"):
         return _attend(*args, "reference")
     return _attend_eagerly(backend, *args)
 
@@ -107,7 +107,7 @@ def _attend(
     name: str,
 ) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
     """The attention by the backend of that name."""
-    if name == "dense" and not (return_attention_weights and (dropout_p > 0 or layout.group is not None)):
+    if name == "dense" and not (return_attention_weights and (dropout_p > 0 or layout.clique is not None)):
         need_alpha = return_attention_weights or edge_value is not None
         out, alpha = dense_attention(query, key, value, layout, attn_bias, score_scale, dropout_p, need_alpha)
         if edge_value is not None and alpha is not None:
@@ -140,7 +140,7 @@ def _choose(backend: str, layout: AttentionLayout, query: Tensor) -> str:
         return backend
     # Measured (examples/benchmarks/attention.py): a pair in a block costs about 1/24 of a gathered edge,
     # and a graph without cliques pays for the pairs between its edges as well.
-    pairs = layout.num_edges if layout.group is None else layout.area
+    pairs = layout.num_edges if layout.clique is None else layout.area
     if layout.area <= 24 * pairs and not layout.has_repeated_edges:
         return "dense"
     return "segment" if query.is_cuda and find_spec("torch_scatter") else "reference"

@@ -75,6 +75,8 @@ class AttentionLayout:
         self.edge_index, self.num_nodes, self.clique, self.ptr = edge_index, num_nodes, clique, ptr
         self.edge_type, self.edge_mark = edge_type, edge_mark
         self._rows: dict[int, tuple[Tensor, Tensor]] = {}
+        if clique is None:  # known at once, as torch.compile needs it
+            vars(self).update(group=None, pairs=edge_index)
 
     @classmethod
     @torch.compiler.disable  # the number of edges is data
@@ -107,7 +109,10 @@ class AttentionLayout:
         # A batch may come without 'ptr', but never may its cliques be one.
         ptr = nodes.ptr if "batch" in data else data.get("ptr")
         own = {key: data.get(key) for key in ("edge_type", "edge_mark")}
-        return cls(edge_index, data.num_nodes, clique=clique, ptr=ptr, **own)
+        layout = cls(edge_index, data.num_nodes, clique=clique, ptr=ptr, **own)
+        if layout.edge_mark is not None:
+            _ = layout.marked  # how many there are torch.compile cannot find out
+        return layout
 
     def __repr__(self) -> str:
         size = f"{self.num_nodes} nodes, {self.num_edges} edges"

@@ -155,7 +155,7 @@ class AttentionConv(MessagePassing):
 
     def check_messages(self, layout: AttentionLayout) -> None:
         """Raises :class:`ValueError` if somebody looks at messages that the pairs of a clique do not send."""
-        if self.sends_messages and layout.group is not None:
+        if self.sends_messages and layout.clique is not None:
             raise ValueError("a clique has no edges to explain: build the edges without implicit=True")
 
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
@@ -171,6 +171,8 @@ class AttentionConv(MessagePassing):
         if x.dim() != 2 or x.size(1) != self.in_channels:
             raise ValueError(f"'x' must have shape [num_nodes, {self.in_channels}] (got {[*x.shape]})")
         if isinstance(edge_index, AttentionLayout):
+            if edge_index.num_nodes != x.size(0):
+                raise ValueError(f"'edge_index' is of {edge_index.num_nodes} nodes, but 'x' has {x.size(0)}")
             return edge_index
         return AttentionLayout(dense_edges(edge_index), x.size(0))
 

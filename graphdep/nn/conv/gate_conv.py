@@ -92,7 +92,7 @@ class GATEConv(AttentionConv):
                 "'edge_type' is missing: resolve('gate', max_distance=...) gives edges and types"
             )
         check_count(edge_type, layout.edge_index)
-        if layout.group is not None:
+        if layout.clique is not None:
             raise ValueError("the pairs of a clique have no distance: build the edges without implicit=True")
         return self.attend(
             x,

@@ -98,7 +98,7 @@ class LISAConv(AttentionConv):
                 ptr=layout.ptr,
                 edge_mark=edge_mark,
             )
-        if layout.edge_mark is None and layout.group is None:
+        if layout.edge_mark is None and layout.clique is None:
             raise ValueError(
                 "'edge_mark' is missing: it tells the edges of the syntactic heads, which "
                 "resolve('lisa-complete') marks"

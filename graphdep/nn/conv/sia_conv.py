@@ -70,9 +70,9 @@ class SIAConv(AttentionConv):
                 "mask='multiplicative' gives weight to all pairs of an example, and a bare 'edge_index' does "
                 "not tell examples apart: pass AttentionLayout.of(data)"
             )
-        if layout.group is not None:
+        if layout.clique is not None:
             raise ValueError(
-                "mask='multiplicative' needs written-out edges: build them without implicit=True"
+                "mask='multiplicative' needs all pairs: build the edges without implicit=True"
             )
         if self.sends_messages:
             raise ValueError(
@@ -88,7 +88,7 @@ class SIAConv(AttentionConv):
         )
 
 
-@torch.compiler.disable  # the number of pairs is data
+@torch.compiler.disable(reason="mask='multiplicative': the number of pairs is data")
 def _complete(edge_index: Tensor, num_nodes: int, ptr: Tensor | None) -> tuple[Tensor, Tensor]:
     """All pairs of each example, sorted by target, and whether they are edges."""
     bounds = ptr if ptr is not None else torch.tensor([0, num_nodes], device=edge_index.device)

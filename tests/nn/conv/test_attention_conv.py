@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch_geometric import EdgeIndex
+from torch_geometric.data import Data
 from torch_geometric.explain import AttentionExplainer, Explainer, GNNExplainer
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
 from torch_geometric.nn import TransformerConv
@@ -26,12 +27,29 @@ from graphdep.nn.conv import (
     SIAConv,
 )
 
+
+
+def _of_one_example(**kwargs) -> SIAConv:
+    """A conv that needs to be told what an example is is told that here it is all nodes."""
+    conv = SIAConv(8, 4, heads=2, **kwargs)
+    conv.register_forward_pre_hook(_as_layout, with_kwargs=True)
+    return conv
+
+
+def _as_layout(conv: SIAConv, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    names = dict(zip(("x", "edge_index"), args)) | kwargs
+    if isinstance(names["x"], Tensor) and isinstance(names["edge_index"], Tensor):
+        data = Data(edge_index=names["edge_index"], num_nodes=names["x"].size(-2))
+        names["edge_index"] = AttentionLayout.of(data)
+    return (), names
+
+
 CONVS: dict[str, Callable[..., AttentionConv]] = {
     "AttentionConv": lambda **kwargs: AttentionConv(8, 4, heads=2, **kwargs),
     "DRAConv": lambda **kwargs: DRAConv(8, 4, heads=2, **kwargs),
     "DRAConv-residual": lambda **kwargs: DRAConv(8, 4, heads=2, residual=True, **kwargs),
     "SIAConv": lambda **kwargs: SIAConv(8, 4, heads=2, **kwargs),
-    "SIAConv-multiplicative": lambda **kwargs: SIAConv(8, 4, heads=2, mask="multiplicative", **kwargs),
+    "SIAConv-multiplicative": lambda **kwargs: _of_one_example(mask="multiplicative", **kwargs),
     "DAMConv": lambda **kwargs: DAMConv(8, 4, heads=2, **kwargs),
     "GatedRelationConv": lambda **kwargs: GatedRelationConv(8, 4, heads=2, num_relations=6, **kwargs),
     "GatedRelationConv-no-gate": lambda **kwargs: GatedRelationConv(
@@ -45,11 +63,11 @@ CONVS: dict[str, Callable[..., AttentionConv]] = {
 }
 each_conv = pytest.mark.parametrize("name", CONVS)
 # Edges with a message of their own.
-ONE_BY_ONE = [name for name in CONVS if name not in ("SIAConv-multiplicative", "LISAConv")]
+ONE_BY_ONE = [name for name in CONVS if name != "SIAConv-multiplicative"]
 UNTYPED = ("AttentionConv", "DRAConv", "DRAConv-residual", "SIAConv", "DAMConv")
 TYPED = ("GatedRelationConv", "GatedRelationConv-no-gate", "GatedRelationConv-all", "GATEConv-near")
 # In the others a clique is more than its pairs written out, or refused.
-WITH_CLIQUES = [name for name in ONE_BY_ONE if name != "GATEConv-near"]
+WITH_CLIQUES = [name for name in ONE_BY_ONE if name not in ("GATEConv-near", "LISAConv")]
 NEAR = torch.tensor([RelationVocab.path(a, b) for a, b in ((0, 0), (1, 0), (1, 1), (0, 2), (2, 1), (0, 3))])
 
 
@@ -73,12 +91,12 @@ def graph(name: str, num_nodes: int = 6, num_edges: int = 12, dtype: torch.dtype
         inputs["edge_type"] = torch.randint(0, 6, (edge_index.size(1),), generator=generator)
         if name == "GATEConv-near":  # which gives no weight to the others
             inputs["edge_type"] = NEAR[inputs["edge_type"]]
-    return inputs | needed(name, num_nodes)
+    return inputs | needed(name, edge_index.size(1))
 
 
-def needed(name: str, num_nodes: int) -> dict[str, Tensor]:
-    """Cliques without a node where a conv must have some: its edges are then all its pairs."""
-    return {"clique": torch.full((num_nodes,), -1)} if name == "LISAConv" else {}
+def needed(name: str, num_edges: int) -> dict[str, Tensor]:
+    """Marks where a conv must have some: all heads then see all edges."""
+    return {"edge_mark": torch.ones(num_edges, dtype=torch.bool)} if name == "LISAConv" else {}
 
 
 def run(conv: nn.Module, inputs: dict, parameters: list[Tensor] | None = None, **kwargs) -> list[Tensor]:
@@ -139,11 +157,18 @@ def test_repr(name: str) -> None:
 
 
 @each_conv
-def test_a_layout_of_other_edges_is_refused(name: str) -> None:
-    inputs = graph(name)
-    other = AttentionLayout(inputs["edge_index"].flip(1), 6)
-    with pytest.raises(ValueError, match="'layout' .* is of other edges"):
-        make(name)(**inputs, layout=other)
+def test_a_layout_is_its_edges(name: str) -> None:
+    conv, inputs = make(name), graph(name)
+    expected = run(conv, inputs)
+    columns = {key: value for key, value in inputs.items() if key.startswith("edge_")}
+    for layout in (
+        AttentionLayout.of(Data(num_nodes=6, **columns)),
+        AttentionLayout(columns.pop("edge_index"), 6, **columns),
+    ):
+        assert_same(run(conv, {"x": inputs["x"], "edge_index": layout}), expected, atol=0)
+        assert_same(run(conv, inputs | {"edge_index": layout}), expected, atol=0)
+    with pytest.raises(ValueError, match="'edge_index' is of 5 nodes, but 'x' has 6"):
+        conv(**(inputs | {"edge_index": AttentionLayout(inputs["edge_index"] % 5, 5, **columns)}))
 
 
 @each_conv
@@ -204,9 +229,8 @@ def test_cliques(name: str, loops: int) -> None:
     inputs["edge_index"] = torch.tensor([[1, 4], [0, 4]])[:, :loops]
     types = {"edge_type": torch.tensor([3, 1])[:loops]} if name in TYPED else {}
     clique, ptr = torch.tensor([0, 0, -1, 0, 0, 0]), torch.tensor([0, 3, 6])
-    out = conv(**(inputs | types), clique=clique, ptr=ptr)
     layout = AttentionLayout(inputs["edge_index"], 6, clique=clique, ptr=ptr)
-    torch.testing.assert_close(conv(**(inputs | types), layout=layout), out)
+    out = conv(**(inputs | types | {"edge_index": layout}))
     explicit = inputs | {"edge_index": layout.pairs}
     if types:
         explicit["edge_type"] = torch.zeros(layout.pairs.size(1), dtype=torch.long)
@@ -215,10 +239,8 @@ def test_cliques(name: str, loops: int) -> None:
     for part in (slice(0, 3), slice(3, 6)):
         inside = (inputs["edge_index"][0] >= part.start) & (inputs["edge_index"][0] < part.stop)
         alone = {name: value[inside] for name, value in types.items()}
-        edge_index = inputs["edge_index"][:, inside] - part.start
-        torch.testing.assert_close(
-            conv(inputs["x"][part], edge_index, **alone, clique=clique[part]), out[part]
-        )
+        one = AttentionLayout(inputs["edge_index"][:, inside] - part.start, 3, clique=clique[part])
+        torch.testing.assert_close(conv(inputs["x"][part], one, **alone), out[part])
 
 
 @pytest.mark.parametrize("name", [name for name in UNTYPED if name != "DRAConv-residual"])
@@ -335,15 +357,13 @@ def test_captum_explainer() -> None:
     explain(make("DRAConv"), graph("DRAConv"), CaptumExplainer("IntegratedGradients"))
 
 
-@pytest.mark.parametrize("name", UNTYPED)
+@pytest.mark.parametrize("name", [*UNTYPED, "LISAConv"])
 def test_a_clique_cannot_be_explained(name: str) -> None:
     conv, inputs = make(name), graph(name)
     conv.register_message_forward_hook(lambda *args: None)
-    clique = torch.zeros(6, dtype=torch.long)
-    with pytest.raises(ValueError, match="CompleteEdges\\(materialize=True\\)"):
-        conv(**inputs, clique=clique)
-    with pytest.raises(ValueError, match="CompleteEdges\\(materialize=True\\)"):
-        conv(**inputs, layout=AttentionLayout(inputs["edge_index"], 6, clique=clique))
+    layout = AttentionLayout(inputs["edge_index"], 6, clique=torch.zeros(6, dtype=torch.long))
+    with pytest.raises(ValueError, match="no edges to explain: build the edges without implicit=True"):
+        conv(**(inputs | {"edge_index": layout}))
 
 
 @each_conv
@@ -369,7 +389,7 @@ def test_sparse_matrices_are_refused(name: str) -> None:
     conv, inputs = make(name), graph(name)
     dense = torch.ones(6, 6)
     for matrix in (dense.to_sparse_coo(), dense.to_sparse_csc(), _SparseTensor()):
-        with pytest.raises(ValueError, match="'edge_index' must be a dense tensor .* not a sparse matrix"):
+        with pytest.raises(ValueError, match="must be .* a dense tensor .* not a sparse matrix"):
             conv(**(inputs | {"edge_index": matrix}))
 
 
@@ -401,7 +421,7 @@ def test_empty_graphs(name: str) -> None:
     types = {"edge_type": torch.zeros(0, dtype=torch.long)} if name in TYPED else {}
     edge_index = torch.zeros(2, 0, dtype=torch.long)
     assert conv(torch.zeros(0, 8), edge_index, **types, **needed(name, 0)).shape == (0, 8)
-    for result in run(conv, {"x": torch.ones(3, 8), "edge_index": edge_index, **types, **needed(name, 3)}):
+    for result in run(conv, {"x": torch.ones(3, 8), "edge_index": edge_index, **types, **needed(name, 0)}):
         assert result.isfinite().all()
 
 
@@ -444,3 +464,78 @@ def test_compile(name: str) -> None:
         inputs = graph(name, num_nodes, num_edges)
         expected = run(conv, inputs)
         assert_same(run(compiled, inputs, [*conv.parameters()]), expected)
+
+
+ONE_GRAPH = [name for name in CONVS if name != "SIAConv-multiplicative"]
+
+
+def with_layout(inputs: dict) -> dict:
+    """The same edges as a layout, which has their types and marks."""
+    columns = {key: value for key, value in inputs.items() if key != "x"}
+    return {
+        "x": inputs["x"],
+        "edge_index": AttentionLayout.of(Data(num_nodes=inputs["x"].size(0), **columns)),
+    }
+
+
+@pytest.mark.parametrize("name", ONE_GRAPH)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_conv_with_its_layout_is_one_graph(name: str, backend: str) -> None:
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    conv = make(name)
+    compiled = torch.compile(conv, backend=backend, fullgraph=True, dynamic=True)
+    for num_nodes, num_edges in ((6, 12), (9, 30)):
+        inputs = with_layout(graph(name, num_nodes, num_edges))
+        assert_same(run(compiled, inputs, [*conv.parameters()]), run(conv, inputs))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1  # of both sizes
+    torch._dynamo.reset()
+
+
+def test_what_breaks_the_graph_says_so() -> None:
+    torch._dynamo.reset()
+    inputs, conv = graph("AttentionConv"), make("AttentionConv")
+    clique = AttentionLayout(inputs["edge_index"], 6, clique=torch.zeros(6, dtype=torch.long))
+    compiled = torch.compile(conv, backend="eager", fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="layout.materialize\\(\\)"):
+        compiled(inputs["x"], clique)
+    torch.testing.assert_close(compiled(inputs["x"], clique.materialize()), conv(inputs["x"], clique))
+    inputs, conv = with_layout(graph("SIAConv")), make("SIAConv-multiplicative")
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="mask='multiplicative'"):
+        torch.compile(conv, backend="eager", fullgraph=True)(**inputs)
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("name", ["AttentionConv", "GatedRelationConv"])
+def test_export(name: str) -> None:
+    conv, inputs = make(name), graph(name)
+    nodes, edges = torch.export.Dim("nodes"), torch.export.Dim("edges")
+    shapes = {"x": {0: nodes}, "edge_index": {1: edges}, "edge_type": {0: edges}}
+    shapes = {key: shapes[key] for key in inputs}
+    program = torch.export.export(conv, (), inputs, dynamic_shapes=shapes).module()
+    other = graph(name, 9, 30)
+    torch.testing.assert_close(program(**other), conv(**other))
+
+
+@pytest.mark.parametrize("name", ONE_GRAPH)  # the hook of the other is not its own
+@pytest.mark.filterwarnings("ignore:`torch.jit.:DeprecationWarning")
+def test_scripts_and_symbolic_traces_are_refused(name: str) -> None:
+    conv, inputs = make(name), graph(name)
+    with pytest.raises(ValueError, match="TorchScript is not supported: .* Take torch.compile"):
+        torch.jit.script(conv)
+    with pytest.raises(ValueError, match="TorchScript is not supported"):
+        torch.jit.trace(conv, example_kwarg_inputs=inputs)
+    with pytest.raises(ValueError, match="torch.fx cannot trace .*Conv: the number of edges is data"):
+        torch.fx.symbolic_trace(conv)
+
+
+@each_conv
+def test_lazy_sizes_and_wrong_edges_are_refused(name: str) -> None:
+    kind = type(make(name))
+    options = {"num_relations": 6} if kind is GatedRelationConv else {}
+    with pytest.raises(ValueError, match="'in_channels' must be known: lazy sizes are not supported"):
+        kind(-1, 4, 2, **options)
+    inputs = graph(name)
+    data = Data(edge_index=inputs["edge_index"], num_nodes=6)
+    with pytest.raises(ValueError, match="must be an AttentionLayout or a dense tensor .*\\(got Data\\)"):
+        make(name)(**(inputs | {"edge_index": data}))

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import DAMConv
 
 # [CLS] I want it, with the relations nsubj(want, I) and obj(want, it) as nodes 4 and 5.
@@ -34,7 +35,8 @@ def test_equals_the_formula(both: bool) -> None:
     torch.manual_seed(0)
     conv = DAMConv(8, 4, heads=2).double()
     x = torch.randn(6, 8, dtype=torch.float64)
-    out, (pairs, alpha) = conv(x, edge_index, clique=clique, return_attention_weights=True)
+    layout = AttentionLayout(edge_index, 6, clique=clique)
+    out, (pairs, alpha) = conv(x, layout, return_attention_weights=True)
     query, key, value = (
         lin(x).view(6, 2, 4).transpose(0, 1) for lin in (conv.lin_query, conv.lin_key, conv.lin_value)
     )
@@ -44,10 +46,6 @@ def test_equals_the_formula(both: bool) -> None:
     assert {(i, j) for j, i in pairs.t().tolist()} == {tuple(pair) for pair in mask.nonzero().tolist()}
     assert alpha.shape == (int(mask.sum()), 2)
     # Two sentences in a batch: equal clique numbers, told apart by ptr.
-    twice = conv(
-        torch.cat([x, x]),
-        torch.cat([edge_index, edge_index + 6], dim=1),
-        clique=clique.repeat(2),
-        ptr=torch.tensor([0, 6, 12]),
-    )
+    both_edges, ptr = torch.cat([edge_index, edge_index + 6], dim=1), torch.tensor([0, 6, 12])
+    twice = conv(torch.cat([x, x]), AttentionLayout(both_edges, 12, clique=clique.repeat(2), ptr=ptr))
     torch.testing.assert_close(twice, torch.cat([out, out]), rtol=0, atol=1e-12)

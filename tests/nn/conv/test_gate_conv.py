@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from graphdep import RelationVocab, to_data
+from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv, GATEConv
 from graphdep.testing import random_sentence
 from graphdep.testing.slow_tree import SlowTree
@@ -61,7 +62,7 @@ def test_equals_the_formula(max_distance) -> None:
     edges = resolve("gate", max_distance=max(limits))
     batch = edges(Batch.from_data_list(examples))
     x = states(batch)
-    out = conv(x, batch.edge_index, batch.edge_type, ptr=batch.ptr)
+    out = conv(x, batch.edge_index, batch.edge_type)
     start = 0
     for example in examples:
         part = slice(start, start + example.num_nodes)
@@ -135,6 +136,6 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match="'edge_type' must hold one relation id an edge"):
         conv(x, data.edge_index, data.edge_type[:-1])
     with pytest.raises(ValueError, match="the pairs of a clique have no distance"):
-        conv(x, data.edge_index, data.edge_type, clique=torch.zeros(data.num_nodes, dtype=torch.long))
+        conv(x, AttentionLayout.of(resolve("g2g", implicit=True)(data)))
     with pytest.raises(ValueError, match=f"'edge_type' holds relation -{int(data.edge_type.max())}, but"):
         conv(x, data.edge_index, -data.edge_type)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from graphdep import RelationVocab
+from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv, GatedRelationConv
 
 VARIANTS = [("sigmoid", "query"), ("sigmoid", "key"), ("tanh", "query"), ("tanh", "key"), (None, "query")]
@@ -54,11 +57,12 @@ def literal(conv: GatedRelationConv, x: Tensor, types: Tensor) -> Tensor:
     return torch.cat(heads, dim=1)
 
 
-def edges(types: Tensor, explicit: bool) -> dict[str, Tensor]:
+def edges(types: Tensor, explicit: bool) -> dict[str, Any]:
     """All pairs as edges; or the typed ones as edges and the sentence as a clique."""
     target, source = (torch.ones_like(types) if explicit else types).nonzero().t()
     graph = {"edge_index": torch.stack([source, target]), "edge_type": types[target, source]}
-    return graph if explicit else graph | {"clique": torch.zeros(NODES, dtype=torch.long)}
+    clique = None if explicit else torch.zeros(NODES, dtype=torch.long)
+    return graph | {"edge_index": AttentionLayout(graph["edge_index"], NODES, clique=clique)}
 
 
 @pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
@@ -82,13 +86,15 @@ def test_a_batch_equals_each_sentence_alone() -> None:
     conv = make()
     x, types = sentence()
     graph, other = edges(types, False), edges(types.T.contiguous(), False)
-    batch = {
-        "edge_index": torch.cat([graph["edge_index"], other["edge_index"] + NODES], dim=1),
-        "edge_type": torch.cat([graph["edge_type"], other["edge_type"]]),
-        "clique": torch.zeros(2 * NODES, dtype=torch.long),
-        "ptr": torch.tensor([0, NODES, 2 * NODES]),
-    }
-    out = conv(torch.cat([x, x.flip(0)]), **batch)
+    edge_index = [graph["edge_index"].edge_index, other["edge_index"].edge_index + NODES]
+    layout = AttentionLayout(
+        torch.cat(edge_index, dim=1),
+        2 * NODES,
+        clique=torch.zeros(2 * NODES, dtype=torch.long),
+        ptr=torch.tensor([0, NODES, 2 * NODES]),
+        edge_type=torch.cat([graph["edge_type"], other["edge_type"]]),
+    )
+    out = conv(torch.cat([x, x.flip(0)]), layout)
     torch.testing.assert_close(out[:NODES], literal(conv, x, types), rtol=0, atol=1e-12)
     torch.testing.assert_close(out[NODES:], literal(conv, x.flip(0), types.T), rtol=0, atol=1e-12)
 
@@ -100,10 +106,10 @@ def test_without_relations_it_is_plain_attention(gate: str | None, gate_state: s
     x, types = sentence()
     graph = edges(torch.zeros_like(types), True)
     torch.testing.assert_close(conv(x, **graph), plain(x, graph["edge_index"]), rtol=0, atol=1e-12)
-    clique = torch.zeros(NODES, dtype=torch.long)
     nothing = torch.zeros(2, 0, dtype=torch.long)
+    clique = AttentionLayout(nothing, NODES, clique=torch.zeros(NODES, dtype=torch.long))
     torch.testing.assert_close(
-        conv(x, nothing, nothing[0], clique=clique), plain(x, graph["edge_index"]), rtol=0, atol=1e-12
+        conv(x, clique, nothing[0]), plain(x, graph["edge_index"]), rtol=0, atol=1e-12
     )
 
 
@@ -164,12 +170,10 @@ def test_errors() -> None:
             ValueError, match=f"'edge_type' holds relation {number}, but there are {RELATIONS}"
         ):
             conv(x, graph["edge_index"], torch.full((36,), number))
-    with pytest.raises(TypeError, match="edge_type"):
-        conv(x, graph["edge_index"])
     for untyped in ("keep", "gate"):
         for explicit in (True, False):
             one, graph = make(untyped=untyped), edges(types, explicit)
-            count = graph["edge_index"].size(1)
+            count = graph["edge_index"].num_edges
             with pytest.raises(ValueError, match="'edge_type' must hold one relation id .* \\(got None\\)"):
                 one(x, **{**graph, "edge_type": None})
             with pytest.raises(ValueError, match=f"'edge_type' must hold .*shapes \\[{count - 1}\\] and "):

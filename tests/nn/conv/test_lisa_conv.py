@@ -50,27 +50,33 @@ def literal(conv: LISAConv, x: Tensor, governor: Tensor) -> Tensor:
 @pytest.mark.parametrize("syntactic_heads", [1, 3])
 @pytest.mark.parametrize("concat", [True, False])
 @pytest.mark.parametrize("backend", ["auto", "reference", "dense"])
-def test_the_last_heads_read_the_governor(syntactic_heads: int, concat: bool, backend: str) -> None:
+@pytest.mark.parametrize("implicit", [True, False])
+def test_the_last_heads_read_the_governor(
+    syntactic_heads: int, concat: bool, backend: str, implicit: bool
+) -> None:
     conv = make(syntactic_heads, concat=concat, backend=backend)
     examples = [dialogue(1, 5, 2), dialogue(2, 1), dialogue(3, 4, 1, 3)]
-    batch = resolve("lisa-complete")(Batch.from_data_list(examples))
+    edges = resolve("lisa-complete", implicit=implicit)
+    batch = edges(Batch.from_data_list(examples))
     x = states(batch)
-    out = conv(x, batch.edge_index, clique=batch.clique, ptr=batch.ptr)
+    out = conv(x, AttentionLayout.of(batch))
+    if not implicit:
+        torch.testing.assert_close(conv(x, batch.edge_index, batch.edge_mark), out)
     start = 0
     for example in examples:
         part = slice(start, start + example.num_nodes)
         expected = literal(conv, x[part], example.governor_index)
         torch.testing.assert_close(out[part], expected, rtol=0, atol=1e-12)
-        alone = resolve("lisa-complete")(example)
-        torch.testing.assert_close(conv(x[part], alone.edge_index, clique=alone.clique), out[part])
+        torch.testing.assert_close(conv(x[part], AttentionLayout.of(edges(example))), out[part])
         start = part.stop
 
 
-def test_weights() -> None:
-    conv, data = make(), resolve("lisa-complete")(dialogue(1, 5, 2))
-    x = states(data)
-    out, (pairs, alpha) = conv(x, data.edge_index, clique=data.clique, return_attention_weights=True)
-    torch.testing.assert_close(out, conv(x, data.edge_index, clique=data.clique))
+@pytest.mark.parametrize("implicit", [True, False])
+def test_weights(implicit: bool) -> None:
+    conv, data = make(), resolve("lisa-complete", implicit=implicit)(dialogue(1, 5, 2))
+    x, layout = states(data), AttentionLayout.of(data)
+    out, (pairs, alpha) = conv(x, layout, return_attention_weights=True)
+    torch.testing.assert_close(out, conv(x, layout))
     assert pairs.size(1) == data.num_nodes**2
     weight = torch.zeros(data.num_nodes, data.num_nodes, HEADS, dtype=torch.float64)
     weight[pairs[1], pairs[0]] = alpha
@@ -80,28 +86,27 @@ def test_weights() -> None:
     assert torch.equal(governors, data.governor_index)
 
 
-def test_a_shared_layout() -> None:
-    conv, data = make(), resolve("lisa-complete")(dialogue(1, 5, 2))
-    x = states(data)
-    layout = AttentionLayout(data.edge_index, data.num_nodes, clique=data.clique)
-    expected = conv(x, data.edge_index, clique=data.clique)
-    assert torch.equal(conv(x, data.edge_index, layout=layout), expected)
-    with pytest.raises(ValueError, match="'layout' .* is of other edges"):
-        conv(x, data.edge_index.flip(0), layout=layout)
+def test_edges_beside_cliques_are_marked_ones() -> None:
+    """As those of ``resolve("dt", implicit=True)``, whatever wrote them."""
+    conv, data = make(), resolve("lisa-complete", implicit=True)(dialogue(1, 5, 2))
+    x, bare = states(data), data.clone()
+    del bare.edge_mark
+    assert torch.equal(conv(x, AttentionLayout.of(bare)), conv(x, AttentionLayout.of(data)))
 
 
-def test_without_cliques_there_is_nothing_for_the_plain_heads() -> None:
+def test_without_marks_no_edge_is_the_syntactic_heads() -> None:
     conv, data = make(), resolve("lisa")(dialogue(1, 5, 2))
-    for given in ({}, {"layout": AttentionLayout(data.edge_index, data.num_nodes)}):
-        with pytest.raises(ValueError, match="'clique' is missing: .*resolve\\('lisa-complete'\\)"):
-            conv(states(data), data.edge_index, **given)
+    for edges in (data.edge_index, AttentionLayout.of(data)):
+        with pytest.raises(ValueError, match="'edge_mark' is missing: .*resolve\\('lisa-complete'\\)"):
+            conv(states(data), edges)
 
 
-def test_gradients() -> None:
-    conv, data = make(), resolve("lisa-complete")(dialogue(1, 5, 2))
+@pytest.mark.parametrize("implicit", [True, False])
+def test_gradients(implicit: bool) -> None:
+    conv, data = make(), resolve("lisa-complete", implicit=implicit)(dialogue(1, 5, 2))
     x = states(data).requires_grad_()
     leaves = [x, *conv.parameters()]
-    out = conv(x, data.edge_index, clique=data.clique)
+    out = conv(x, AttentionLayout.of(data))
     expected = literal(conv, x, data.governor_index)
     for a, b in zip(*(torch.autograd.grad(y.sin().sum(), leaves) for y in (out, expected))):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
@@ -109,11 +114,10 @@ def test_gradients() -> None:
 
 def test_dropout_in_training_only() -> None:
     conv, data = make(dropout=0.5), resolve("lisa-complete")(dialogue(1, 5, 2))
-    x = states(data)
-    assert not torch.equal(*(conv(x, data.edge_index, clique=data.clique) for _ in range(2)))
+    x, layout = states(data), AttentionLayout.of(data)
+    assert not torch.equal(*(conv(x, layout) for _ in range(2)))
     conv.eval()
-    expected = make()(x, data.edge_index, clique=data.clique)
-    assert torch.equal(conv(x, data.edge_index, clique=data.clique), expected)
+    assert torch.equal(conv(x, layout), make()(x, layout))
 
 
 def test_errors() -> None:
@@ -121,8 +125,6 @@ def test_errors() -> None:
         with pytest.raises(ValueError, match=f"'syntactic_heads' must be between 1 and 3 \\(got {number}\\)"):
             make(number)
     conv, data = make(), resolve("lisa-complete")(dialogue(1, 3))
-    conv.register_message_forward_hook(lambda *args: None)
-    with pytest.raises(ValueError, match="LISAConv sends no messages: its plain heads see cliques"):
-        conv(states(data), data.edge_index, clique=data.clique)
-    with pytest.raises(ValueError, match="'clique' is missing"):
-        conv(states(data), data.edge_index)
+    for mark in (data.edge_mark[1:], data.edge_mark.long()):
+        with pytest.raises(ValueError, match="'edge_mark' must be a bool an edge \\[16\\] \\(got torch"):
+            conv(states(data), data.edge_index, mark)

@@ -39,7 +39,7 @@ def test_equals_the_formula(mask: str) -> None:
     torch.manual_seed(0)
     conv = SIAConv(6, 3, heads=2, mask=mask).double()
     x = torch.randn(7, 6, dtype=torch.float64, requires_grad=True)
-    out, expected = conv(x, EDGES, ptr=PTR), literal(conv, x, EDGES, PTR)
+    out, expected = conv(x, AttentionLayout(EDGES, 7, ptr=PTR)), literal(conv, x, EDGES, PTR)
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
     leaves = [x, *conv.parameters()]
     for a, b in zip(*(torch.autograd.grad(y.sin().sum(), leaves) for y in (out, expected))):
@@ -51,7 +51,8 @@ def test_the_multiplied_mask_leaks() -> None:
     torch.manual_seed(0)
     edge_index = torch.randint(0, 64, (2, 64 * 6)).unique(dim=1)
     x = torch.randn(64, 8)
-    _, (pairs, alpha) = SIAConv(8, 8, mask="multiplicative")(x, edge_index, return_attention_weights=True)
+    layout = AttentionLayout(edge_index, 64)
+    _, (pairs, alpha) = SIAConv(8, 8, mask="multiplicative")(x, layout, return_attention_weights=True)
     assert pairs.size(1) == 64 * 64
     inside = torch.isin(pairs[1] * 64 + pairs[0], edge_index[1] * 64 + edge_index[0])
     leaked = torch.zeros(64).index_add(0, pairs[1][~inside], alpha[~inside, 0])
@@ -63,28 +64,23 @@ def test_the_multiplied_mask_leaks() -> None:
 def test_examples_do_not_leak_into_each_other() -> None:
     conv = SIAConv(6, 3, heads=2, mask="multiplicative")
     x = torch.randn(7, 6)
-    out = conv(x, EDGES, ptr=PTR)
-    torch.testing.assert_close(conv(x[:3], EDGES[:, :5]), out[:3])
-    torch.testing.assert_close(conv(x[3:], EDGES[:, 5:] - 3), out[3:])
-    torch.testing.assert_close(conv(x, EDGES, layout=AttentionLayout(EDGES, 7, ptr=PTR)), out)
+    out = conv(x, AttentionLayout(EDGES, 7, ptr=PTR))
+    torch.testing.assert_close(conv(x[:3], AttentionLayout(EDGES[:, :5], 3)), out[:3])
+    torch.testing.assert_close(conv(x[3:], AttentionLayout(EDGES[:, 5:] - 3, 4)), out[3:])
     repeated = torch.cat([EDGES, EDGES[:, :4]], dim=1)  # a mask has no repeated entries
-    torch.testing.assert_close(conv(x, repeated, ptr=PTR), out)
+    torch.testing.assert_close(conv(x, AttentionLayout(repeated, 7, ptr=PTR)), out)
 
 
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'mask' must be one of additive, multiplicative \\(got 'mul'\\)"):
         SIAConv(6, 3, mask="mul")
-    conv, x, clique = (
-        SIAConv(6, 3, mask="multiplicative"),
-        torch.zeros(7, 6),
-        torch.zeros(7, dtype=torch.long),
-    )
-    with pytest.raises(ValueError, match="needs explicit edges: use CompleteEdges\\(materialize=True\\)"):
-        conv(x, EDGES, clique=clique)
-    with pytest.raises(ValueError, match="needs explicit edges"):
-        conv(x, EDGES, layout=AttentionLayout(EDGES, 7, clique=clique))
+    conv, x = SIAConv(6, 3, mask="multiplicative"), torch.zeros(7, 6)
+    with pytest.raises(ValueError, match="does not tell examples apart: pass AttentionLayout.of\\(data\\)"):
+        conv(x, EDGES)
+    with pytest.raises(ValueError, match="needs all pairs: build the edges without implicit=True"):
+        conv(x, AttentionLayout(EDGES, 7, clique=torch.zeros(7, dtype=torch.long)))
     with pytest.raises(ValueError, match="needs edges inside of examples"):
-        conv(x, torch.tensor([[0], [3]]), ptr=PTR)
+        conv(x, AttentionLayout(torch.tensor([[0], [3]]), 7, ptr=PTR))
     conv.register_message_forward_hook(lambda *args: None)
     with pytest.raises(ValueError, match="attends to all pairs: its edges cannot be explained"):
-        conv(x, EDGES, ptr=PTR)
+        conv(x, AttentionLayout(EDGES, 7, ptr=PTR))
