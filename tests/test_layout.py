@@ -21,7 +21,7 @@ PACKAGE = ROOT / "graphdep"
 MODULES = sorted(p for p in PACKAGE.rglob("*.py"))
 PACKAGES = [p for p in MODULES if p.name == "__init__.py" and p.read_text(encoding="utf-8").strip()]
 # Folders in which the name of an exported class gives the name of its file.
-ONE_CLASS_A_FILE = ("transforms", "nn/attention", "nn/conv", "nn/models", "datasets", "tasks")
+ONE_CLASS_A_FILE = ("transforms", "nn/attention", "nn/conv", "nn/models", "datasets")
 # Names that are one word where they come from.
 ONE_WORD = {"CoLA": "cola", "ReCoSa": "recosa", "ECommerce": "ecommerce"}
 PACKAGE_DATA = ("py.typed", "parsing/bundled/*")

@@ -71,8 +71,9 @@ def ablate(
         raise ValueError("'model' is not a setting of all runs: use --models")
     from graphdep.tasks import family_of
 
-    names = [name.strip() for name in (models or "").split(",") if name.strip()]
-    names = names or [*family_of(task).default_models]
+    names = [*family_of(task).default_models]
+    if models is not None:
+        names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         o.config_of(name, {**shared, "task": task})
     folder = output or Path("runs", f"ablation_{task}")

@@ -10,6 +10,7 @@ from unittest import mock
 import pytest
 
 from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.tasks.sentences.published import PAPER
 from graphdep.training.table import ablation
 
 
@@ -17,8 +18,8 @@ from graphdep.training.table import ablation
 def published_data(monkeypatch):
     """Takes whatever data and sizes there are for the paper's."""
     monkeypatch.setattr(SentenceConfig, "published_with", ())
-    for task, published in ablation.PAPER.items():
-        monkeypatch.setitem(ablation.PAPER, task, dataclasses.replace(published, examples=mock.ANY))
+    for task, published in PAPER.items():
+        monkeypatch.setitem(PAPER, task, dataclasses.replace(published, examples=mock.ANY))
 
 
 def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):

@@ -4,10 +4,10 @@ import math
 import os
 
 import pytest
-from graphdep.training.train_config import _base
 
 from graphdep.io.limits import LIMITS, check_limit, check_whole
 from graphdep.training import TrainConfig
+from graphdep.training.family.train_config import _base
 
 FILES = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
 CONFIGS = {

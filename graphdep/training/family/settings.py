@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
-
-if TYPE_CHECKING:
-    from graphdep.training.family.train_config import TrainConfig
+from typing import Any, Union, get_args, get_origin
 
 
 def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, Any]:
@@ -17,6 +14,8 @@ def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, A
         ValueError: If a text has no ``=``, a key is unknown or twice there, or a value does not fit its type.
     """
     settings: dict[str, Any] = {}
+    from graphdep.training.family.train_config import TrainConfig  # which checks its fields by this file
+
     config = TrainConfig.of_task(task)
     types = config.field_types()
     for text in texts:
@@ -54,6 +53,7 @@ def _parse(key: str, kind: Any, text: str) -> Any:
 
 
 def check_type(name: str, kind: Any, value: Any) -> None:
+    """Raises :class:`ValueError` that names a setting whose value does not fit its type."""
     base, optional = _base(kind)
     fits = isinstance(value, (int, float) if base is float else base) and isinstance(value, bool) == (
         base is bool

@@ -97,11 +97,12 @@ def test_frozen_layers_keep_their_weights_and_others_do_not(pools, folder, tmp_p
 
 
 def test_learning_rates_fall_from_layer_to_layer(pools, folder):
-    from graphdep.tasks.sentences.build import build_task
+    from graphdep.training.family.family import build_task
+    from graphdep.training.family.parts import Parts
     from graphdep.training.family.pretrained import load_pretrained
 
     config = TrainConfig.of("bert-sia", **{**pools, "encoder": folder, "layer_decay": 0.5, "lr": 0.01})
-    task = build_task(config, 5, 5, pretrained=load_pretrained(config))
+    task = build_task(config, Parts(5, 5, pretrained=load_pretrained(config)))
     groups = task.configure_optimizers().param_groups
     rates = {
         rate: sum(len(group["params"]) for group in groups if group["lr"] == rate)
@@ -200,7 +201,8 @@ def test_post_training_without_trees_takes_no_edges_of_trees():
 
 
 def test_what_stands_on_the_encoder_may_learn_faster_and_biases_do_not_decay(pools, folder):
-    from graphdep.tasks.sentences.build import build_task
+    from graphdep.training.family.family import build_task
+    from graphdep.training.family.parts import Parts
     from graphdep.training.family.pretrained import load_pretrained
 
     settings = {
@@ -212,7 +214,7 @@ def test_what_stands_on_the_encoder_may_learn_faster_and_biases_do_not_decay(poo
         "sia_block": "bert",
     }
     config = TrainConfig.of("bert-sia", **settings)
-    task = build_task(config, 5, 5, pretrained=load_pretrained(config))
+    task = build_task(config, Parts(5, 5, pretrained=load_pretrained(config)))
     for group in task.configure_optimizers().param_groups:
         dims = {parameter.dim() > 1 for parameter in group["params"]}
         assert dims == {group["weight_decay"] > 0}

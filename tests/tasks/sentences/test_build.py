@@ -7,9 +7,11 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, to_data
-from graphdep.tasks.sentences.build import build_edges, build_encoder, build_task
+from graphdep.tasks.sentences.build import build_encoder
 from graphdep.training import MODELS, TrainConfig
+from graphdep.training.family.family import build_edges, build_task
 from graphdep.training.family.loading import load_splits
+from graphdep.training.family.parts import Parts
 from graphdep.transforms import PRESETS, resolve
 
 
@@ -22,7 +24,7 @@ def batch(corpus):
 @pytest.mark.parametrize("model", [name for name in MODELS if not name.startswith("bert")])
 def test_every_model_runs_on_its_edges(model, batch, tiny):
     data, splits = batch
-    task = build_task(TrainConfig.of(model, **tiny), len(splits.vocab), len(splits.relations))
+    task = build_task(TrainConfig.of(model, **tiny), Parts(len(splits.vocab), len(splits.relations)))
     assert task(task.edges(data)).shape == (5, 3)
     assert "edge_index" not in data
 
@@ -32,7 +34,7 @@ def test_edges_get_types_where_the_model_needs_them(edges, batch, tiny):
     data, splits = batch
     for model in ("dt", "transformer"):
         task = build_task(
-            TrainConfig.of(model, **{**tiny, "edges": edges}), len(splits.vocab), len(splits.relations)
+            TrainConfig.of(model, **{**tiny, "edges": edges}), Parts(len(splits.vocab), len(splits.relations))
         )
         assert torch.isfinite(task(task.edges(data))).all()
 
@@ -42,7 +44,7 @@ def test_single_sentences(model, opinions, tiny):
     config = TrainConfig.of(model, **{**tiny, **opinions})
     splits = load_splits(config, ("train",))
     batch = Batch.from_data_list(list(splits["train"])[:5])
-    task = build_task(config, len(splits.vocab), len(splits.relations))
+    task = build_task(config, Parts(len(splits.vocab), len(splits.relations)))
     assert task(task.edges(batch)).shape == (5, 2)
 
 
@@ -74,7 +76,7 @@ def test_wide_transformer_has_as_many_parameters_as_dt():
 def test_baselines_on_control_trees(batch, tiny):
     data, splits = batch
     build = [
-        build_task(TrainConfig.of("tree-lstm", **{**tiny, "tree": tree}), len(splits.vocab), 801)
+        build_task(TrainConfig.of("tree-lstm", **{**tiny, "tree": tree}), Parts(len(splits.vocab), 801))
         for tree in (None, "chain")
     ]
     build[1].load_state_dict(build[0].state_dict())
@@ -130,6 +132,6 @@ def test_edges_that_add_nodes_are_refused():
 def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch, tiny):
     _, splits = batch
     task = build_task(
-        TrainConfig.of("transformer", **tiny, **settings), len(splits.vocab), len(splits.relations)
+        TrainConfig.of("transformer", **tiny, **settings), Parts(len(splits.vocab), len(splits.relations))
     )
     assert bool(task.make_optimizer(task.parameters()).defaults["fused"]) is fused

@@ -8,7 +8,7 @@ pytest.importorskip("transformers")
 from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing.chain_parser import ChainParser
-from graphdep.tasks.sentences.edges import resolve_edges
+from graphdep.tasks.sentences.edges import pretrained_edges
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig
@@ -28,7 +28,7 @@ def built(
     """An encoder with its method, and its states with and without it."""
     config = TrainConfig.of(model, task="sst", encoder=folder, **settings)
     plain, encoder = load_encoder(folder), load_encoder(folder)
-    data = plain.to_data(TEXTS, ChainParser(), resolve_edges(config))
+    data = plain.to_data(TEXTS, ChainParser(), pretrained_edges(config))
     expected = plain(data)
     torch.manual_seed(0)
     build_pretrained_model(config, 2, len(RelationVocab()), encoder)

@@ -8,12 +8,13 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
-from graphdep.tasks.sentences.build import build_edges, build_task
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, load_splits, load_task, train
+from graphdep.training.family.family import build_edges, build_task
+from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.splits import Splits
 from graphdep.training.table.ablation import ablate
@@ -44,7 +45,7 @@ def pairs(folder: str, corpus: dict[str, str]) -> Splits:
 def test_every_model_learns_from_pairs(model, short, corpus, pairs):
     config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
     sizes = len(pairs.vocab), len(pairs.relations)
-    task = build_task(config, *sizes, pretrained=load_pretrained(config)).train()
+    task = build_task(config, Parts(*sizes, pretrained=load_pretrained(config))).train()
     batch = task.edges(next(iter(pairs.loader("train", config))))
     optimizer = task.configure_optimizers()
     losses = []
@@ -84,10 +85,10 @@ def test_new_terms_leave_the_pretrained_function_as_it_is(model, short, corpus):
     batch = next(iter(splits.loader("val", config)))
     sizes = len(splits.vocab), len(splits.relations)
     torch.manual_seed(0)
-    with_terms = build_task(config, *sizes, pretrained=load_pretrained(config)).eval()
+    with_terms = build_task(config, Parts(*sizes, pretrained=load_pretrained(config))).eval()
     torch.manual_seed(0)
     plain = TrainConfig.of("bert", **{**corpus, **short, "task": "sick-e"})
-    alone = build_task(plain, *sizes, pretrained=load_pretrained(plain)).eval()
+    alone = build_task(plain, Parts(*sizes, pretrained=load_pretrained(plain))).eval()
     one, two = (
         task.model(build_edges(c)(batch.clone())) for task, c in ((with_terms, config), (alone, plain))
     )
@@ -156,7 +157,7 @@ def test_rows_of_other_data_are_compared(short, corpus, tmp_path):
 def test_learning_rates_of_what_is_new(short, corpus):
     settings = {**corpus, **short, "task": "sick-e", "head_lr": 0.5, "layer_decay": 0.5, "freeze_layers": 1}
     config = TrainConfig.of("bert-dt", **settings)
-    task = build_task(config, 5, 900, pretrained=load_pretrained(config))
+    task = build_task(config, Parts(5, 900, pretrained=load_pretrained(config)))
     rates = {
         id(parameter): group["lr"]
         for group in task.configure_optimizers().param_groups
