@@ -45,7 +45,7 @@ def check_table(data: Data) -> None:
         _check_governors(data, kind)
     if "arc_index" in data:
         governor, dependent = data["arc_index"]
-        wrong = _apart(data, governor, dependent) | (kind[dependent] != NodeType.WORD)
+        wrong = _apart(data, governor, dependent, "batch") | (kind[dependent] != NodeType.WORD)
         wrong |= (kind[governor] != NodeType.WORD) & (kind[governor] != NodeType.ROOT)
         if bool(wrong.any()):
             arc = data["arc_index"][:, wrong][:, 0].tolist()
@@ -58,7 +58,7 @@ def _check_governors(data: Data, kind: Tensor) -> None:
     governor = data["governor_index"]
     node = torch.arange(governor.numel(), device=governor.device)
     own = governor == node
-    wrong = _apart(data, governor, node)
+    wrong = _apart(data, governor, node, "batch", "utterance")
     if "depth" in data and "word" in data:
         depth, word = data["depth"], data["word"]
         above = depth[governor]
@@ -72,10 +72,10 @@ def _check_governors(data: Data, kind: Tensor) -> None:
         _refuse(f"node {first} ({name}) cannot have node {int(governor[first])} for its governor")
 
 
-def _apart(data: Data, left: Tensor, right: Tensor) -> Tensor:
-    """Whether two nodes are of different examples or utterances."""
+def _apart(data: Data, left: Tensor, right: Tensor, *keys: str) -> Tensor:
+    """Whether two nodes differ in one of the keys."""
     apart = torch.zeros_like(left, dtype=torch.bool)
-    for key in ("batch", "utterance"):
+    for key in keys:
         if key in data:
             apart |= data[key][left] != data[key][right]
     return apart

@@ -95,6 +95,8 @@ def _groups(nodes: Nodes, clique: Tensor) -> Tensor:
 
 def _pairs(nodes: Nodes, clique: Tensor) -> Tensor:
     """The keys of all pairs of cliques, ascending."""
+    if not clique.numel():
+        return clique
     group = _groups(nodes, clique).unique(return_inverse=True)[1]
     count = group.bincount()
     start = count.cumsum(0) - count

@@ -27,7 +27,7 @@ def make_encoder(**options):
 
 def make_data(share: float = 0.5):
     masking = Masking(NUM_WORDS - 1, range(5, NUM_WORDS - 1), share)
-    edges = resolve("transformer", materialize=True)
+    edges = resolve("transformer")
     return list(PostTrainingDataset(DIALOGUES, VocabTokens(VOCAB), masking, transform=edges))
 
 

@@ -310,5 +310,5 @@ def test_errors() -> None:
         SIA(nn.Linear(2, 2))
     with pytest.raises(ValueError, match=r"'edges' must keep the nodes of the data \(it makes \d+ of \d+\)"):
         make(edges="dam")(example(0))
-    with pytest.raises(ValueError, match="materialize=True"):
-        make(edges=COMPLETE, mask="multiplicative")(example(0))
+    with pytest.raises(ValueError, match="build the edges without implicit=True"):
+        make(edges=CompleteEdges(implicit=True), mask="multiplicative")(example(0))

@@ -127,17 +127,13 @@ def test_any_edges_equal_the_padded_model_with_their_mask(make, family, seed):
 def test_presets_equal_the_padded_model_with_their_mask(make, preset):
     encoder, padded = make()
     batch = batch_of(encoder, 3, edges=preset)
-    options = {"materialize": True} if "clique" in batch else {}
-    assert_same(encoder, padded, batch, mask_of(resolve(preset, **options)(batch)))
+    assert_same(encoder, padded, batch, mask_of(resolve(preset)(batch)))
 
 
 def test_edges_of_single_layers(make):
     encoder, padded = make(edges={1: "sia", 2: resolve("lisa")})
     batch = batch_of(encoder)
-    complete, sia, lisa = (
-        resolve(name, **options)(batch)
-        for name, options in (("transformer", {"materialize": True}), ("sia", {}), ("lisa", {}))
-    )
+    complete, sia, lisa = (resolve(name)(batch) for name in ("transformer", "sia", "lisa"))
     sizes = batch.ptr.diff().tolist()
     real = pad_sequence([torch.ones(n, dtype=torch.bool) for n in sizes], batch_first=True)
     ids = pad_sequence(batch.input_ids.split(sizes), batch_first=True)

@@ -43,7 +43,7 @@ def make_task(**options) -> PostTrainingTask:
         dropout=0.0,
         segments=2,
     )
-    return PostTrainingTask(PostTrainingModel(encoder), resolve("transformer", materialize=True), **options)
+    return PostTrainingTask(PostTrainingModel(encoder), resolve("transformer"), **options)
 
 
 def make_batch(task: PostTrainingTask, samples) -> Batch:
