@@ -12,7 +12,7 @@ from typing import Any
 from graphdep.datasets.dialogue_dataset import Dialogue, DialogueDataset
 from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
-from graphdep.datasets.raw import read_csv, read_lines, row_error
+from graphdep.datasets.raw import check_words, read_csv, read_lines, row_error
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -287,6 +287,7 @@ def _check_header(path: Path, first: str, columns: tuple[str, ...]) -> None:
 def _turn(path: Path, line: int, utterance: str, row: str) -> str:
     if not utterance.strip():
         raise row_error(path, line, "the utterance is empty", row)
+    check_words(path, line, "the utterance", utterance)
     return utterance.strip()
 
 

@@ -14,7 +14,7 @@ import torch
 from graphdep.alignment import Tokens
 from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
-from graphdep.datasets.raw import read_table, row_error
+from graphdep.datasets.raw import check_words, read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Vocab
@@ -202,6 +202,7 @@ def read_mrpc(path: Path) -> list[Paraphrase]:
         for name, text in zip(HEADER[3:], (first, second)):
             if not text.strip():
                 raise row_error(path, line, f"{name} is empty", text)
+            check_words(path, line, name, text)
         pairs.append(Paraphrase(int(quality), pair, (first.strip(), second.strip())))
     return pairs
 

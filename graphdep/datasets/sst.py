@@ -12,7 +12,7 @@ import torch
 from graphdep.alignment import Tokens
 from graphdep.datasets.layouts import choose_layout
 from graphdep.datasets.parsed_dataset import Example
-from graphdep.datasets.raw import read_table, row_error
+from graphdep.datasets.raw import check_words, read_table, row_error
 from graphdep.datasets.text_dataset import TextDataset
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Vocab
@@ -172,6 +172,7 @@ def _review(path: Path, line: int, row: list[str]) -> Review:
         raise row_error(path, line, f"label must be 0 or 1{layouts}", label)
     if not text.strip():
         raise row_error(path, line, "sentence is empty", text)
+    check_words(path, line, "sentence", text)
     return Review(text.split(), int(label))
 
 
