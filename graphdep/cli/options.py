@@ -87,6 +87,13 @@ ModelParser = Annotated[
         "training had another one than bundled. [default: bundled]"
     ),
 ]
+MaxWords = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="N", help="Words of a text at most; more are an error, or cut by --truncate."
+    ),
+]
+Truncate = Annotated[bool, typer.Option("--truncate", help="Read the first words of a longer text.")]
 LimitTrain = Annotated[
     int | None,
     typer.Option(

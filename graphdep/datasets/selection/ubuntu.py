@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.base.layouts import choose_layout
-from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.rows_selection import TEXT_FILES, Names, RowsSelection
 from graphdep.datasets.selection.selection_pool import Pool, Utterance, given_words, utterance
 from graphdep.datasets.selection.selection_rows import read_pools
@@ -198,6 +198,9 @@ def _read_csv(path: Path, header: list[str]) -> Iterator[tuple[int, list[str]]]:
                 if len(row) != len(header):
                     text = f"{len(row)} columns instead of {len(header)}"
                     raise row_error(path, reader.line_num, text, ",".join(row))
+                for name, cell in zip(header, row):
+                    for turn in cell.split(_TURN_END):
+                        check_words(path, reader.line_num, name, turn)
                 yield reader.line_num, row
         except csv.Error as error:
             raise row_error(path, reader.line_num, str(error)) from None

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from graphdep.datasets.base.parsed_dataset import Example
-from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Tokens, Vocab
@@ -210,6 +210,7 @@ def _pair(path: Path, line: int, row: list[str]) -> Pair:
     for name, text in zip(HEADER[1:3], (first, second)):
         if not text.strip():
             raise row_error(path, line, f"{name} is empty", text)
+        check_words(path, line, name, text)
     if not _SCORE.fullmatch(score) or not 1 <= float(score) <= CLASSES:
         raise row_error(path, line, f"relatedness_score must be a number within 1 and {CLASSES}", score)
     if label not in LABELS:

@@ -21,9 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphdep.io import atomic_path
 from graphdep.io.checks import check_list, check_name, check_text, shown
+from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
+from graphdep.parsing.word_limit import WordLimit
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.predictor import Predictor, check_examples
+from graphdep.tasks.sentences.predictor import Predictor, check_examples, place_in
 from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.runner.checkpoint import RunState, save_task
@@ -59,6 +61,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
             evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
             memory. (default: :obj:`None`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error. (default:
+            :obj:`10_000`, :obj:`False`)
         **settings: Any further setting of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.
 
     Attributes:
@@ -92,6 +97,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         device: str | torch.device | None = None,
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
         **settings: Any,
     ) -> None:
         self.encoder = encoder
@@ -103,6 +110,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         self.device = device
         self.progress = progress
         self.folder = folder
+        self.max_words = max_words
+        self.truncate = truncate
         self.settings = settings
 
     def fit(self, X: Any, y: Any) -> SequenceClassifier:
@@ -110,11 +119,18 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
         Raises:
             TypeError: If something is no text; the message has its position.
-            ValueError: If a text is blank, a label has a control character, the shapes of ``X`` and ``y`` are
-                wrong, there are fewer than two classes, or a setting is wrong.
+            ValueError: If a text is blank or has more than :obj:`max_words` words, a label has a control
+                character, the shapes of ``X`` and ``y`` are wrong, there are fewer than two classes, or a
+                setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        examples = check_examples("X", X)
+        limit = WordLimit(_plain(self.max_words), _plain(self.truncate))
+        examples = [
+            tuple(
+                limit.text(text, repr(place_in("X", n, column, len(row)))) for column, text in enumerate(row)
+            )
+            for n, row in enumerate(check_examples("X", X))
+        ]
         labels = _check_labels(y, len(examples))
         classes = np.unique(labels)
         if len(classes) < 2:
@@ -145,8 +161,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         batch_size = _plain(self.batch_size)
         check_batch_size(batch_size)
         self._predictor.batch_size = batch_size
+        self._predictor.limit = WordLimit(_plain(self.max_words), _plain(self.truncate))
         examples = check_examples("X", X, self._predictor.config.num_texts)
-        logits = self._predictor.outputs(examples)
+        logits = self._predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
         self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
@@ -195,6 +212,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         }
         if isinstance(config, CSVConfig):
             options["validation_fraction"] = config.val_fraction
+            options |= {"max_words": config.max_words, "truncate": config.truncate}
         loaded = cls(config.encoder, config.model, **options)
         loaded.settings = loaded._settings_of(config)
         loaded._set(task, state, os.fspath(file))
@@ -265,6 +283,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             "val_seed": int(seed),
             "seed": int(seed),
             "batch_size": self.batch_size,
+            "max_words": self.max_words,
+            "truncate": self.truncate,
             "accelerator": "auto" if self.device is None else "cpu" if on_cpu else "gpu",
             **({} if self.encoder == "transformer" else {"encoder": os.fspath(self.encoder)}),
         }
@@ -282,9 +302,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
-        predictor = Predictor(
-            task, state, self.parser, name, batch_size=self.batch_size, device=self.device, progress=False
-        )
+        options: dict[str, Any] = {"batch_size": _plain(self.batch_size), "device": self.device}
+        predictor = Predictor(task, state, self.parser, name, progress=False, **options)
         if predictor.labels is None:
             raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
         # As scikit-learn's scorers of probabilities have the classes.
