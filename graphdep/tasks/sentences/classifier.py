@@ -171,8 +171,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep
         predict`` and ``embed``.
 
-        The texts are not in it. ``graphdep evaluate`` finds them where :obj:`folder` has kept them; else it
-        has to be given files, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
+        The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
+        kept or others, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
         ``label_column``, each by ``--set``.
         """
         check_is_fitted(self, "classes_")
