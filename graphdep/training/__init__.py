@@ -11,12 +11,16 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import load_task, read_checkpoint
 from graphdep.training.runner.evaluation import evaluate
 from graphdep.training.runner.run import run_folder, train
+from graphdep.training.table.ablation import ablate
+from graphdep.training.table.comparison import compare_runs
 
 __all__ = [
     "MODELS",
     "ModelPreset",
     "Splits",
     "TrainConfig",
+    "ablate",
+    "compare_runs",
     "evaluate",
     "load_splits",
     "load_task",

@@ -26,6 +26,7 @@ import graphdep
 from graphdep import Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.tasks.sentences import encoder as sentence_encoder
 from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.runner import predictor
@@ -151,9 +152,9 @@ def test_a_text_that_has_more_words_for_the_parser_is_refused_or_cut(checkpoint)
 
 def test_equal_texts_are_parsed_and_encoded_once(encoder, monkeypatch):
     sizes = []
-    original = encoder._Parts.encode
+    original = sentence_encoder._Parts.encode
     spy = lambda parts, trees: sizes.append(len(trees)) or original(parts, trees)  # noqa: E731
-    monkeypatch.setattr(encoder._Parts, "encode", spy)
+    monkeypatch.setattr(sentence_encoder._Parts, "encode", spy)
     vectors = encoder.encode(["ann saw bob", "ann", "ann saw bob"])
     assert (encoder.parser.seen, sizes) == (["ann saw bob", "ann"], [2])
     assert torch.equal(vectors[0], vectors[2])
