@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from graphdep import __version__
 from graphdep.cli.ablate import ablate
 from graphdep.cli.compare import compare
 from graphdep.cli.demo import demo
@@ -23,6 +22,7 @@ from graphdep.cli.predict import predict
 from graphdep.cli.rank import rank
 from graphdep.cli.submit import submit
 from graphdep.cli.train import train
+from graphdep.version import __version__
 
 app = typer.Typer(
     cls=ErrorGroup,

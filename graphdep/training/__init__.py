@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from graphdep.training.family.loading import load_splits
+from graphdep.training.family.by_task import load_splits
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.settings import parse_settings
 from graphdep.training.family.splits import Splits

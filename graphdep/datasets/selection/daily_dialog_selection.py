@@ -10,7 +10,7 @@ from typing import Any
 
 from graphdep.datasets.dialogues.daily_dialog import NAMES, daily_dialog_files, read_daily_dialog
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, normal
-from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.datasets.selection.store.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Tokens, Vocab
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
-from graphdep.datasets.selection.selection_pool import Pool, Utterance
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance
 
 
 class Row(NamedTuple):

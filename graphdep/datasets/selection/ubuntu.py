@@ -13,8 +13,8 @@ from typing import Any
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.rows_selection import TEXT_FILES, Names, RowsSelection
-from graphdep.datasets.selection.selection_pool import Pool, Utterance, given_words, utterance
 from graphdep.datasets.selection.selection_rows import read_pools
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance, given_words, utterance
 from graphdep.io.csv_limit import long_fields
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Tokens, Vocab

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, Negatives, normal
-from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.datasets.selection.store.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
 from graphdep.vocab import RelationVocab, Tokens, Vocab
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 from graphdep.parsing.enhance import ARCS
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.tasks.sentences.task import Sentences
-from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
-from graphdep.training.family.train_config import DEFAULT_TASK, Choices, TrainConfig
+from graphdep.training.family.train_config import Choices, TrainConfig
 from graphdep.transforms import PRESETS
 
 # Which settings only some models read.

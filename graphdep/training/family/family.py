@@ -12,7 +12,6 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.training.family.edges import preset_edges, with_tree
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.loading import load_corpus
-from graphdep.training.family.lookup import family_of
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.published import Published
 from graphdep.training.family.scored import Scored
@@ -130,13 +129,3 @@ class TaskFamily(ABC):
         self, task: LearningTask, folder: Path
     ) -> None:
         """Called with the best epoch's model before the result is written."""
-
-
-def build_edges(config: TrainConfig) -> BaseTransform:
-    """The tree control and the edges of the settings."""
-    return family_of(config.task).edges(config)
-
-
-def build_task(config: TrainConfig, parts: Parts) -> LearningTask:
-    """Model, edges, loss and optimizer of the settings, not trained."""
-    return family_of(config.task).build(config, parts)

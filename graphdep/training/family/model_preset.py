@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from graphdep.training.family.lookup import config_of
+
 
 @dataclass(frozen=True)
 class ModelPreset:
@@ -39,10 +41,7 @@ def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) ->
     Raises:
         ValueError: If there is none; the message lists those there are.
     """
-    if models is None:
-        from graphdep.training.family.train_config import TrainConfig
-
-        models = TrainConfig.of_task().models
+    models = config_of(None).models if models is None else models
     if name not in models:
         near = difflib.get_close_matches(name, models, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, get_type_hints
 
 from graphdep.io.limits import LIMITS, check_limit
-from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.settings import check_type
 from graphdep.transforms import PRESETS
 
-DEFAULT_TASK = "sick-e"
 PLACES = ("root", "raw_from", "num_workers", "accelerator")
 _UNNAMED = PLACES[1:]  # two that an evaluation takes from no checkpoint, and one that names nothing
 Choices = Mapping[str, tuple[str | None, ...]]
@@ -213,8 +212,7 @@ class TrainConfig:
         Raises:
             ValueError: If there is no such task.
         """
-        task = task or DEFAULT_TASK
-        return family_of(task).config(task)
+        return config_of(task)
 
     @classmethod
     def of(cls, model: str | None = None, **settings: Any) -> TrainConfig:

@@ -16,7 +16,7 @@ from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
 from graphdep.io.checks import check_name, shown
-from graphdep.training.family.family import build_task
+from graphdep.training.family.by_task import build_task
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.train_config import TrainConfig

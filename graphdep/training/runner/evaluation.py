@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask, Outputs, join_outputs
-from graphdep.training.family.loading import load_splits
-from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.scored import Scored
 from graphdep.training.family.splits import SPLITS, Splits

@@ -14,10 +14,10 @@ from torch import nn
 
 from graphdep.io.limits import check_limit
 from graphdep.parsing import Parser
-from graphdep.training.family.lookup import family_of
+from graphdep.training.family.by_task import family_of
 
 if TYPE_CHECKING:
-    from graphdep.training import TrainConfig
+    from graphdep.training.family.train_config import TrainConfig
 
 T = TypeVar("T")
 # Of nodes in a batch at most: without syntax every word sees every other.

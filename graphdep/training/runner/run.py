@@ -16,9 +16,8 @@ from rich.console import Console
 from torch import Tensor
 
 from graphdep.io import atomic_path
+from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
-from graphdep.training.family.loading import load_splits
-from graphdep.training.family.lookup import family_of
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.scored import Scored

@@ -15,8 +15,8 @@ from rich.console import Console
 from graphdep.io.limits import check_limit
 from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
-from graphdep.training.family.loading import load_splits
-from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.by_task import family_of, load_splits
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions

@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from graphdep.io import atomic_path
-from graphdep.training.family.lookup import family_of
+from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
 

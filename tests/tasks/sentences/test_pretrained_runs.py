@@ -13,7 +13,7 @@ from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.family import build_edges, build_task
+from graphdep.training.family.by_task import build_edges, build_task
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.splits import Splits
