@@ -8,7 +8,17 @@ from torch_geometric.data import Data
 
 from graphdep.data import NodeType
 
-_COLUMNS = ("governor_index", "deprel", "depth", "utterance", "word", "position", "segment", "clique", "batch")
+_COLUMNS = (
+    "governor_index",
+    "deprel",
+    "depth",
+    "utterance",
+    "word",
+    "position",
+    "segment",
+    "clique",
+    "batch",
+)
 _LINKS = ("governor_index", "arc_index", "arc_node_index")
 
 

@@ -53,7 +53,9 @@ def test_law(datas, edges, distance, pieces):
 
 
 def test_only_related_pairs_of_a_clique_are_written_out():
-    data = TreePathTypes(1)(CompleteEdges("utterance", implicit=True)(to_data([Sentence.chain(["x"] * 5)] * 2)))
+    data = TreePathTypes(1)(
+        CompleteEdges("utterance", implicit=True)(to_data([Sentence.chain(["x"] * 5)] * 2))
+    )
     assert data.num_edges == 2 * (6 + 5 + 5)
     assert (data.edge_type != RelationVocab.NONE).all()
     assert data.clique.tolist() == [0] * 6 + [1] * 6
@@ -79,7 +81,9 @@ def test_relation_matrix_of_a_sentence():
 
 
 def test_chain_of_100_000_words():
-    data = TreePathTypes(3)(CompleteEdges("utterance", implicit=True)(to_data([Sentence.chain(["x"] * 100_000)])))
+    data = TreePathTypes(3)(
+        CompleteEdges("utterance", implicit=True)(to_data([Sentence.chain(["x"] * 100_000)]))
+    )
     n = 100_001
     assert data.num_edges == n + 2 * sum(n - k for k in (1, 2, 3))
 

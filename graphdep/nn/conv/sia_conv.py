@@ -71,9 +71,7 @@ class SIAConv(AttentionConv):
                 "not tell examples apart: pass AttentionLayout.of(data)"
             )
         if layout.clique is not None:
-            raise ValueError(
-                "mask='multiplicative' needs all pairs: build the edges without implicit=True"
-            )
+            raise ValueError("mask='multiplicative' needs all pairs: build the edges without implicit=True")
         if self.sends_messages:
             raise ValueError(
                 "mask='multiplicative' attends to all pairs: its edges cannot be explained one by one"

@@ -28,7 +28,6 @@ from graphdep.nn.conv import (
 )
 
 
-
 def _of_one_example(**kwargs) -> SIAConv:
     """A conv that needs to be told what an example is is told that here it is all nodes."""
     conv = SIAConv(8, 4, heads=2, **kwargs)

@@ -108,9 +108,7 @@ def test_without_relations_it_is_plain_attention(gate: str | None, gate_state: s
     torch.testing.assert_close(conv(x, **graph), plain(x, graph["edge_index"]), rtol=0, atol=1e-12)
     nothing = torch.zeros(2, 0, dtype=torch.long)
     clique = AttentionLayout(nothing, NODES, clique=torch.zeros(NODES, dtype=torch.long))
-    torch.testing.assert_close(
-        conv(x, clique, nothing[0]), plain(x, graph["edge_index"]), rtol=0, atol=1e-12
-    )
+    torch.testing.assert_close(conv(x, clique, nothing[0]), plain(x, graph["edge_index"]), rtol=0, atol=1e-12)
 
 
 def test_direction() -> None:
