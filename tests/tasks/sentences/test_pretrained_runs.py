@@ -8,6 +8,7 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
+from graphdep.nn.attention import AttentionLayout
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_encoder import write_tiny_encoder
@@ -111,9 +112,8 @@ def test_cls_sees_every_word_over_any_edges(short, corpus):
         config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
         data = build_edges(config)(load_splits(config)["val"][0])
         cls = int((data.node_type == NodeType.CLS).nonzero())
-        seen = set(data.edge_index[0, data.edge_index[1] == cls].tolist())
-        if "clique" in data:
-            seen |= set((data.clique == data.clique[cls]).nonzero().view(-1).tolist())
+        source, target = AttentionLayout.of(data).pairs
+        seen = set(source[target == cls].tolist())
         assert seen >= set((data.node_type == NodeType.WORD).nonzero().view(-1).tolist()), model
 
 
