@@ -13,6 +13,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output, read_lines
 from graphdep.cli.output import print_json
+from graphdep.cli.own_edges import import_edges
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,7 @@ def embed(
         ),
     ] = None,
     parser: o.ModelParser = None,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -53,7 +55,13 @@ def embed(
 
     from graphdep.tasks.sentences.encoder import SentenceEncoder
 
-    encoder = SentenceEncoder(checkpoint, parser=parser, batch_size=batch_size, progress=None)
+    encoder = SentenceEncoder(
+        checkpoint,
+        parser=parser,
+        edges=edges and import_edges(edges),
+        batch_size=batch_size,
+        progress=None,
+    )
     vectors = encoder.transform(texts)
     result: dict[str, Any] = {
         "checkpoint": str(checkpoint),

@@ -15,6 +15,7 @@ from graphdep.cli.errors import describe
 from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
 
 if TYPE_CHECKING:
     from graphdep.tasks.dialogues.responder import Responder
@@ -77,6 +78,7 @@ def generate(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of draws.", rich_help_panel=_DECODING)] = None,
     parser: o.ModelParser = None,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -114,7 +116,8 @@ def generate(
     say_loading()
     from graphdep.tasks.dialogues.responder import Responder
 
-    responder = Responder(checkpoint, parser=parser, batch_size=batch_size, **given)
+    given |= {"parser": parser, "edges": edges and import_edges(edges), "batch_size": batch_size}
+    responder = Responder(checkpoint, **given)
     if rows is None:
         chat(responder)
         return

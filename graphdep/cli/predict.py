@@ -15,6 +15,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
 
 if TYPE_CHECKING:
     from graphdep.tasks.sentences.predictor import Predictor
@@ -44,6 +45,7 @@ def predict(
         ),
     ] = None,
     parser: o.ModelParser = None,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts or pairs a batch.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -69,7 +71,7 @@ def predict(
     from graphdep.training import load_task
     from graphdep.training.runner.predictor import parser_to_use
 
-    task, state = load_task(checkpoint)
+    task, state = load_task(checkpoint, edges and import_edges(edges))
     named = parser_to_use(checkpoint, state.config.parser, parser)
     predictor = Predictor(task, state, named, str(checkpoint), batch_size=batch_size)
     columns = _columns(text_columns, predictor)

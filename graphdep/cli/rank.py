@@ -12,6 +12,7 @@ from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
 
 _ANSWER = ("ranking", "scores")
 
@@ -33,6 +34,7 @@ def rank(
         typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
     ] = None,
     parser: o.ModelParser = None,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[
         int, typer.Option(min=1, metavar="N", help="Pairs of a context and a candidate a batch.")
     ] = 64,
@@ -58,7 +60,8 @@ def rank(
     say_loading()
     from graphdep.tasks.selection.selector import ResponseSelector
 
-    selector = ResponseSelector(checkpoint, parser=parser, batch_size=batch_size)
+    own = edges and import_edges(edges)
+    selector = ResponseSelector(checkpoint, parser=parser, edges=own, batch_size=batch_size)
     rankings = selector.rank_pools(rows)
     write_rows(output, [_without(row) | ranking._asdict() for row, ranking in zip(rows, rankings)])
     summary: dict[str, Any] = {
