@@ -15,7 +15,7 @@ from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.train_config import Choices, TrainConfig
-from graphdep.transforms import PRESETS
+from graphdep.transforms import PRESETS, preset_options
 
 # Which settings only some models read.
 _OF_PIECES = ("pieces", "max_length")
@@ -213,8 +213,9 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             yield _OF_GATES, "a gate of relation scores", score and self.gate is not None
             yield (*_OF_SIZES, *_OF_STRUCTURE), "an encoder that is trained from scratch", False
             for name in _OF_EDGES:
-                takers = [edges for edges in PRESETS if name in inspect.signature(PRESETS[edges]).parameters]
-                yield (name,), f"edges {', '.join(takers)}", self.edges in takers
+                takers = [edges for edges in PRESETS if name in preset_options(edges)]
+                read = self.edges is not None and name in preset_options(self.edges)
+                yield (name,), f"edges {', '.join(takers)}", read
         yield ("arcs",), "edges='dam' on a pretrained encoder, without 'tree'", dam and self.tree is None
 
     @property

@@ -15,7 +15,9 @@ from graphdep.io.limits import LIMITS, check_limit
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.settings import check_type
-from graphdep.transforms import PRESETS
+from graphdep.transforms import edge_names, resolve
+from graphdep.transforms._identity import identity
+from graphdep.transforms.registry import check_known, is_known, is_own
 
 PLACES = ("root", "raw_from", "num_workers", "accelerator")
 _UNNAMED = PLACES[1:]  # two that an evaluation takes from no checkpoint, and one that names nothing
@@ -34,7 +36,8 @@ class TrainConfig:
         task: Task, e.g. ``"sick-e"``.
         model: Name of the row: a model preset.
         encoder: Which encoder; the edges are for those that read a graph.
-        edges: Edge preset; :obj:`None` for an encoder that reads words or tree itself.
+        edges: Edge preset, or edges that :func:`graphdep.transforms.register_edges` knows; :obj:`None` for an
+            encoder that reads words or tree itself.
         tree: Control tree instead of the parse: ``"random"``, ``"chain"``, ``"reversed"``. (default:
             :obj:`None`)
         max_distance: Longest tree path that gets a relation, or that a word can look along.
@@ -130,12 +133,13 @@ class TrainConfig:
     """What is read only after the training."""
     later: ClassVar[tuple[str, ...]] = ()
     """Settings that came later: at their defaults they leave a run the digest that it had without them."""
+    edge_settings: ClassVar[tuple[str, ...]] = ("edges",)
+    """Settings that name edges: the papers', or your own."""
     choices: ClassVar[Choices] = {
         "tree": (None, "random", "chain", "reversed"),
         "optimizer": ("adagrad", "adam", "adamw", "sgd"),
         "precision": ("32-true", "bf16-mixed", "16-mixed"),
         "accelerator": ("auto", "cpu", "gpu"),
-        "edges": (*PRESETS, None),
     }
     at_least: ClassVar[Mapping[str, float]] = {}
     """Least values that are higher here than in :data:`~graphdep.io.limits.LIMITS`, which has all others."""
@@ -153,6 +157,8 @@ class TrainConfig:
             if getattr(self, name) not in allowed:
                 choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
                 raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
+        for name in self.edge_settings:
+            _check_edges(name, getattr(self, name))
         if not 0 < self.lr < 3e38:  # float32 ends there
             raise ValueError(f"'lr' must be above 0 and below 3e38 (got {self.lr!r})")
         if self.clip is not None and not 0 < self.clip < math.inf:
@@ -234,9 +240,18 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:
-        """The settings that a file holds, but for ``num_workers``, which is a matter of the machine."""
+        """The settings that a file holds, but for ``num_workers``, which is a matter of the machine.
+
+        Raises:
+            UnknownEdgesError: If they name edges that this process does not know: nothing is imported for a
+                file.
+            ValueError: As :meth:`of`.
+        """
         own = cls.of_task(state.get("task"))
         own.check_keys(state)
+        for name in own.edge_settings:
+            if isinstance(state.get(name), str):
+                check_known(state[name])
         return own(**{**state, "num_workers": 0})
 
     @classmethod
@@ -300,6 +315,13 @@ class TrainConfig:
             if mine[key] != others[key]
         ]
 
+    def own_edges(self) -> dict[str, str]:
+        """The settings that name edges of your own, and what those are: how they print, and a digest of what
+        they do.
+        """
+        names = {setting: getattr(self, setting) for setting in self.edge_settings}
+        return {setting: identity(resolve(name)) for setting, name in names.items() if name and is_own(name)}
+
     @property
     def label(self) -> str:
         """The model, and what makes it another one than its name says, for people."""
@@ -321,4 +343,16 @@ class TrainConfig:
             for key, value in self.to_dict().items()
             if key not in self._elsewhere() and not (key in defaults and value == defaults[key])
         }
-        return hashlib.sha256(json.dumps([state, data], sort_keys=True).encode()).hexdigest()[:8]
+        # A preset is what its name says; two transforms of one's own may share a name.
+        own = self.own_edges()
+        parts = [state, data, own] if own else [state, data]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _check_edges(setting: str, name: str | None) -> None:
+    if name is None or is_known(name) or name in edge_names():
+        return
+    raise ValueError(
+        f"{setting!r} must be one of {', '.join(edge_names())}, none (got {name!r}); your own are known by "
+        "graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
+    )
