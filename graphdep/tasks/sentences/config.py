@@ -24,7 +24,7 @@ _OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
 _OF_STRUCTURE = ("position_embedding", "norm_first")
 _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
-_OF_EDGES = ("max_distance", "labels", "directions", "pieces")
+_OF_EDGES = ("max_distance", "directions", "pieces")
 _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
 
 
@@ -83,7 +83,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     model: str = "dt"
     edges: str | None = "dt"
     max_distance: int = 2
-    labels: bool = True
     directions: bool = True
     min_freq: int = 1
     max_epochs: int = 30
@@ -131,7 +130,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     headed: ClassVar[tuple[str, ...]] = ("transformer", "tree-transformer")
     defining: ClassVar[tuple[str, ...]] = (
         *TrainConfig.defining,
-        *("labels", "directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
+        *("directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
         *(
             "relation_terms",
             "relation_start",
@@ -216,7 +215,16 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
                 takers = [edges for edges in PRESETS if name in preset_options(edges)]
                 read = self.edges is not None and name in preset_options(self.edges)
                 yield (name,), f"edges {', '.join(takers)}", read
-        yield ("arcs",), "edges='dam' on a pretrained encoder, without 'tree'", dam and self.tree is None
+        yield (
+            ("arcs",),
+            "edges='dam' on a pretrained encoder, on the parser's trees",
+            dam and self.trees in ("parser", "gold"),
+        )
+
+    @property
+    def reads_labels(self) -> bool:
+        # Relation scores over edges that have no types get those of paths.
+        return super().reads_labels or self.relation_attention
 
     @property
     def pretrained(self) -> bool:

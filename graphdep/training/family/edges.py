@@ -27,9 +27,9 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
 }
 
 
-def with_tree(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
+def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
     """The control that replaces the parse, where the settings name one, and then the edges."""
-    parts = [*([] if config.tree is None else [_TREES[config.tree](config.seed)]), *edges]
+    parts = [*([_TREES[config.trees](config.seed)] if config.trees in _TREES else []), *edges]
     return parts[0] if len(parts) == 1 else Compose(parts)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.training.family.edges import preset_edges, with_tree
+from graphdep.training.family.edges import preset_edges, with_trees
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.loading import load_corpus
 from graphdep.training.family.parts import Parts
@@ -80,7 +80,7 @@ class TaskFamily(ABC):
 
     def edges(self, config: TrainConfig) -> BaseTransform:
         """The tree control, the edges, and their types where the model needs and the edges lack them."""
-        return with_tree(config, [] if config.edges is None else self.own_edges(config, config.edges))
+        return with_trees(config, [] if config.edges is None else self.own_edges(config, config.edges))
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         """The edges of a preset, for a tree that stands.

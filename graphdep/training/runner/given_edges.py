@@ -29,12 +29,12 @@ def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> d
             raise ValueError(f"'edges' must be those of the training, {were[:200]!r} (got {mine!r})")
         config |= dict.fromkeys(same, name)
     for setting, was in trained.items():
-        name = config.get(setting)
-        if not isinstance(name, str) or not is_known(name):
+        used = config.get(setting)
+        if not isinstance(used, str) or not is_known(used):
             continue
-        if not same_behaviour(mine := identity(resolve(name)), was):
+        if not same_behaviour(mine := identity(resolve(used)), was):
             raise ValueError(
-                f"edges {name[:200]!r} are not those of the training: {was[:200]!r} then, {mine!r} now"
+                f"edges {used[:200]!r} are not those of the training: {was[:200]!r} then, {mine!r} now"
             )
     return {**state, "config": config}
 

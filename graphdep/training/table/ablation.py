@@ -17,6 +17,7 @@ from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
@@ -218,7 +219,7 @@ def ablate(
 
 def _row(config: TrainConfig, *, by_edges: bool) -> Row:
     """A row without results yet."""
-    preset = config.models[config.model]
+    preset = resolve_model(config.model, config.models)
     if not by_edges:
         return Row(config.model, config.model, preset.summary, [], {})
     about = preset.summary
