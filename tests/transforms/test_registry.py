@@ -116,7 +116,8 @@ class Silent(EdgeConstructor):
     ("factory", "error", "message"),
     [
         (3, TypeError, r"'factory' must make a transform, or be one \(got 3\)"),
-        (dict, TypeError, r"'factory' must make a transform .*which makes \{\}"),
+        (lambda: 3, TypeError, "'factory' must make a transform .*which makes 3"),
+        (dict, ValueError, "'factory' must need no argument .*no signature"),
         (lambda step: Ahead(step), ValueError, "'factory' must need no argument .*'step'"),
         (EdgeConstructor, TypeError, "abstract"),
         (Silent, ValueError, "Silent does not print .*'step'.*keep each argument of its __init__"),
@@ -130,15 +131,14 @@ def test_a_factory_of_no_transform(factory, error, message):
 
 def test_an_unknown_name_lists_all():
     register_edges("ahead", Ahead)
-    with pytest.raises(
-        ValueError, match="no preset 'ahed'; choose one of transformer, .*ahead.*register_edges"
-    ):
+    message = "no preset 'ahed'; choose one of transformer, .*ahead.*register_edges"
+    with pytest.raises(ValueError, match=message):
         resolve("ahed")
     with pytest.raises(ValueError, match="no preset 'ahed'"):
         preset_options("ahed")
 
 
-CODE = "from graphdep.transforms import SelfLoops\nmade = 0\ndef loops(*, pieces='all'):\n    return SelfLoops()\n"
+CODE = "from graphdep.transforms import SelfLoops\ndef loops(*, pieces='all'):\n    return SelfLoops()\n"
 
 
 def test_an_entry_point_is_loaded_when_it_is_asked_for(install):
@@ -156,25 +156,18 @@ def test_an_entry_point_is_loaded_when_it_is_asked_for(install):
 
 
 @pytest.mark.parametrize(
-    ("code", "value", "why"),
+    ("code", "why"),
     [
-        (
-            "import no_such_module",
-            "pkg_broken:loops",
-            "ModuleNotFoundError: No module named 'no_such_module'",
-        ),
-        ("", "pkg_broken:loops", "AttributeError"),
-        ("loops = 3", "pkg_broken:loops", "TypeError: 'factory' must make a transform"),
-        ("raise SystemError('no')", "pkg_broken:loops", "SystemError: no"),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("", "AttributeError"),
+        ("loops = 3", "TypeError: 'factory' must make a transform"),
+        ("raise SystemError('no')", "SystemError: no"),
     ],
 )
-def test_a_broken_entry_point_is_named(install, code, value, why):
-    install("pkg_broken", code, broken=value)
-    with pytest.raises(
-        ValueError,
-        match=r"entry point 'broken' \('graphdep.edges', pkg_broken:loops\) of the package 'pkg_broken' cannot "
-        f"be used: {why}",
-    ):
+def test_a_broken_entry_point_is_named(install, code, why):
+    install("pkg_broken", code, broken="pkg_broken:loops")
+    named = r"entry point 'broken' \('graphdep.edges', pkg_broken:loops\) of the package 'pkg_broken'"
+    with pytest.raises(ValueError, match=f"{named} cannot be used: {why}"):
         resolve("broken")
     resolve("dra")  # the others are as they were
 
@@ -197,7 +190,7 @@ def test_a_file_s_names_are_known_or_not_and_never_loaded(install):
         ("mine", "import the module that registers them"),
         (
             "pkg_loops:loops",
-            "if you trust the module 'pkg_loops', name them yourself: --edges pkg_loops:loops",
+            "if you trust the module 'pkg_loops', .* yourself: --edges pkg_loops:loops",
         ),
         (identity(Ahead(3)), "give the same transform again"),
     ):
