@@ -49,13 +49,13 @@ def printed(edges: BaseTransform) -> str:
 
 
 def _behaviour(edges: BaseTransform) -> str:
-    probe = _probe()
-    before = dict(probe.to_dict())
+    batch = probe()
+    before = dict(batch.to_dict())
     try:
         # Neither to draw from the run's random numbers nor to depend on them.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            after = edges(probe.clone()).to_dict()
+            after = edges(batch.clone()).to_dict()
     except Exception as error:
         raise ValueError(
             f"{printed(edges)} fails on a batch of two examples: {type(error).__name__}: {error}"
@@ -76,7 +76,7 @@ def _equal(value: torch.Tensor, other: object) -> bool:
 
 
 @functools.cache
-def _probe() -> Batch:
+def probe() -> Batch:
     """Three utterances whose words differ in depth, place and relation. Another probe would give each run on
     edges of one's own another digest.
     """

@@ -199,7 +199,7 @@ def _factory(factory: object) -> Factory:
         raise TypeError(f"'factory' must make a transform, or be one (got {factory!r})")
     try:
         inspect.signature(factory).bind()
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # the latter of types without a signature
         raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
     made = factory()
     if not isinstance(made, BaseTransform):

@@ -13,6 +13,7 @@ from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.training.family.edges import PROBE
+from graphdep.transforms._identity import probe
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
 
 
@@ -68,6 +69,14 @@ def _probe(edges: BaseTransform) -> Any:
 def adds_nodes(edges: BaseTransform) -> bool:
     """Whether edges bring relation nodes."""
     return bool((_probe(edges).node_type == NodeType.RELATION).any())
+
+
+def root_sees_words(edges: BaseTransform) -> bool:
+    """Whether some ROOT, whose state stands for the sentence, sees a word."""
+    data = edges(probe().clone())
+    source, target = A.AttentionLayout.of(data).pairs
+    kinds = data.node_type
+    return bool(((kinds[target] == NodeType.ROOT) & (kinds[source] != NodeType.ROOT)).any())
 
 
 def _cls_sees_all(edges: BaseTransform) -> bool:
