@@ -106,16 +106,30 @@ def test_typed_and_versioned():
     assert [entry.value for entry in entries] == ["graphdep.cli:app"]
 
 
-def test_what_is_imported_is_declared():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+def imported(modules: list[Path]) -> set[str]:
+    """The distributions that some modules import."""
+    nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     found = {n.partition(".")[0] for n in names} - sys.stdlib_module_names - {"graphdep"}
-    found = {{"sklearn": "scikit-learn"}.get(n, n).replace("_", "-") for n in found}
-    requirements = importlib.metadata.requires("graphdep") or []
-    declared = {re.match(r"[\w.-]+", r)[0].lower() for r in requirements if "extra == 'dev'" not in r}
-    assert not found - declared
+    return {{"sklearn": "scikit-learn"}.get(n, n).replace("_", "-") for n in found}
+
+
+@pytest.fixture(scope="module")
+def declared() -> dict[str, set[str]]:
+    """The distributions that the package asks for, and those of its extras by their names."""
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has none")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {key: {re.match(r"[\w.-]+", r)[0].lower() for r in some} for key, some in lists.items()}
+
+
+def test_what_is_imported_is_declared(declared):
+    testing = [path for path in MODULES if PACKAGE / "testing" in path.parents]  # for those who test
+    assert not imported(testing) - set().union(*declared.values())
+    dev = declared.pop("dev")
+    assert not imported([path for path in MODULES if path not in testing]) - set().union(*declared.values())
+    assert "pytest" in dev
 
 
 def test_whatever_is_no_code_is_shipped():

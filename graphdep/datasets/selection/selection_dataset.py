@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -20,7 +20,9 @@ from torch_geometric.data import Data, Database, OnDiskDataset
 
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets.base.digest import digest, file_digest
+from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
+from graphdep.datasets.selection.selection_options import SelectionOptions
 from graphdep.datasets.selection.selection_pool import Pool
 from graphdep.datasets.selection.spread import spread
 from graphdep.datasets.selection.store.cut_counts import count_cut
@@ -38,7 +40,7 @@ from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab, VocabTokens
 logger = logging.getLogger("graphdep.datasets")
 
 
-class SelectionDataset(RawFiles, OnDiskDataset):
+class SelectionDataset(KnownOptions, RawFiles, OnDiskDataset):
     r"""Base of the corpora of response selection: one PyG ``Data`` a pair of a context and a candidate.
 
     Pairs stay on disk, in one SQLite file (``SelectionStore``), and
@@ -59,27 +61,8 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-        raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
-            (default: :obj:`None`)
-        tokens: Ids of words' pieces; :obj:`None` for those of :attr:`vocab`. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example; see :func:`~graphdep.data.selection_data`
-            for what is cut. (default: :obj:`256`)
-        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
-            (default: :obj:`None`)
-        vocab: The vocabulary; :obj:`None` builds it from the training split, each of its different utterances
-            counted once. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use that many pairs, of whole pools that are spread evenly over the split: at least as many
-            where all pools have one size, else about as many (``spread``). Acts
-            before parsing. A vocabulary that is built is then that of the limited training split, or for
-            another split that of the whole training split. (default: :obj:`None`)
-        keep_parses: Keep parses in ``cache/parses.sqlite``; off where the parser is faster than the disk.
-            (default: :obj:`True`)
-        cache_size: The number of utterances that are kept in memory, those that were used last.
-            (default: :obj:`20_000`)
-        transform, log, force_reload: As in PyG.
+        raw_from, tokens, max_length, max_turns, vocab, relations, min_freq, lower, limit, keep_parses,
+            cache_size, transform, log, force_reload: See :class:`SelectionOptions`.
 
     Shapes:
         - the node table of :func:`~graphdep.data.selection_data`, and its ``cut_words``
@@ -91,6 +74,8 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
             value.
     """
+
+    shared_options: ClassVar[type] = SelectionOptions
 
     def __init__(
         self,

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import inspect
 import pickle
 import random
-import re
 import sqlite3
 from collections import Counter
 from itertools import chain
@@ -19,8 +17,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.datasets import DailyDialogSelection, Douban, ECommerce, Ubuntu, UbuntuIRC
-from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets import Ubuntu
 from graphdep.datasets.selection.store import selection_builder
 from graphdep.datasets.selection.store.selection_addition import Addition
 from graphdep.datasets.selection.store.selection_store import SelectionStore
@@ -588,21 +585,6 @@ def test_a_vocabulary_that_cannot_be_built_after_unpickling(tmp_path):
         unpickled.vocab  # noqa: B018
     assert unpickled[1:]._parser is None
     assert dataset[2:].vocab == dataset.vocab == unpickled.vocab
-
-
-@pytest.mark.parametrize("corpus", [Ubuntu, Douban, ECommerce, UbuntuIRC, DailyDialogSelection])
-def test_corpora_spell_out_the_options(corpus):
-    options = inspect.signature(corpus.__init__).parameters
-    assert not [name for name, option in options.items() if option.kind is option.VAR_KEYWORD]
-    base = inspect.signature(SelectionDataset.__init__).parameters
-    assert {name: options[name].default for name in base if name not in POSITIONAL} == {
-        name: option.default for name, option in base.items() if name not in POSITIONAL
-    }
-    documented = inspect.getdoc(corpus) or ""
-    assert not [name for name in options if name != "self" and not re.search(rf"\b{name}[:,]", documented)]
-
-
-POSITIONAL = ("self", "root", "split", "parser")
 
 
 def test_raw_files_that_changed_below_a_half_built_file(tmp_path, monkeypatch):
