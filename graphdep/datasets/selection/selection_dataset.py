@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data, Database, OnDiskDataset
+from torch_geometric.data import Data, Dataset
 
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets.base.digest import digest, file_digest
@@ -40,7 +40,7 @@ from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab, VocabTokens
 logger = logging.getLogger("graphdep.datasets")
 
 
-class SelectionDataset(KnownOptions, RawFiles, OnDiskDataset):
+class SelectionDataset(KnownOptions, RawFiles, Dataset):
     r"""Base of the corpora of response selection: one PyG ``Data`` a pair of a context and a candidate.
 
     Pairs stay on disk, in one SQLite file (``SelectionStore``), and
@@ -111,11 +111,11 @@ class SelectionDataset(KnownOptions, RawFiles, OnDiskDataset):
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
         self.relations = RelationVocab(relations.learned if relations is not None else ())
         self.cache_size = cache_size
-        self._given, self._vocab, self._force_reload = tokens, vocab, force_reload
+        self._given, self._vocab = tokens, vocab
         resolved = self._resolve(parser, Path(root).expanduser() / "cache" / "parses.sqlite", keep_parses)
         self._parser: Parser | None = resolved
         self.parser_fingerprint = resolved.fingerprint
-        super().__init__(os.fspath(root), transform, log=log)
+        super().__init__(os.fspath(root), transform, log=log, force_reload=force_reload)
         self._encode_lexicon()
 
     @abstractmethod
@@ -129,10 +129,6 @@ class SelectionDataset(KnownOptions, RawFiles, OnDiskDataset):
     @property
     def processed_file_names(self) -> list[str]:
         return [self._store.path.name]
-
-    @property
-    def db(self) -> Database:
-        raise NotImplementedError("pairs can be read only: use get and multi_get")
 
     @property
     def vocab(self) -> Vocab:
@@ -161,7 +157,7 @@ class SelectionDataset(KnownOptions, RawFiles, OnDiskDataset):
         return data_list if self.transform is None else [self.transform(data) for data in data_list]
 
     def __getitems__(self, indices: list[int]) -> list[Data]:
-        numbers = self.indices()  # PyG's own does not look at them
+        numbers = self.indices()
         return self.multi_get([numbers[number] for number in indices])
 
     def labels(self) -> np.ndarray:
@@ -247,10 +243,6 @@ class SelectionDataset(KnownOptions, RawFiles, OnDiskDataset):
                 _journal_of(self._store.path).unlink(missing_ok=True)
         else:
             self._build(self._store, self.split, self.limit)
-
-    def _download(self) -> None:
-        self.force_reload = self._force_reload  # OnDiskDataset has no such argument
-        super()._download()
 
     def _process(self) -> None:
         # PyG's own only looks whether a file exists, and unpickles two more.
@@ -370,6 +362,9 @@ class SelectionDataset(KnownOptions, RawFiles, OnDiskDataset):
         )
         data.group = torch.tensor([pair.pool])
         return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)})"
 
     def __getstate__(self) -> dict[str, Any]:
         # Neither models nor what is in memory travel to the workers of a DataLoader.
