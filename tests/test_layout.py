@@ -19,6 +19,7 @@ import graphdep
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "graphdep"
 MODULES = sorted(p for p in PACKAGE.rglob("*.py"))
+USED = [p for p in MODULES if PACKAGE / "testing" not in p.parents]  # which is for those who test
 PACKAGES = [p for p in MODULES if p.name == "__init__.py" and p.read_text(encoding="utf-8").strip()]
 # Folders in which the name of an exported class gives the name of its file.
 ONE_CLASS_A_FILE = ("transforms", "nn/attention", "nn/conv", "nn/models", "datasets")
@@ -125,11 +126,13 @@ def declared() -> dict[str, set[str]]:
 
 
 def test_what_is_imported_is_declared(declared):
-    testing = [path for path in MODULES if PACKAGE / "testing" in path.parents]  # for those who test
-    assert not imported(testing) - set().union(*declared.values())
-    dev = declared.pop("dev")
-    assert not imported([path for path in MODULES if path not in testing]) - set().union(*declared.values())
-    assert "pytest" in dev
+    extras = {key: some for key, some in declared.items() if key != "dev"}
+    assert not imported(USED) - set().union(*extras.values())
+    assert not imported(MODULES) - set().union(*declared.values())
+
+
+def test_what_is_declared_is_imported(declared):
+    assert not declared[""] - imported(USED)
 
 
 def test_whatever_is_no_code_is_shipped():
