@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -186,8 +185,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
                 f"(got {self.encoder!r})"
             )
         self.check_pretrained("an encoder that is trained from scratch")
-        taken = inspect.signature(resolve_task(self.task).dataset).parameters
-        if self.val_from is not None and "val_from" not in taken:
+        if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
