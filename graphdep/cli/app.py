@@ -11,6 +11,7 @@ from rich.logging import RichHandler
 
 from graphdep import __version__
 from graphdep.cli.ablate import ablate
+from graphdep.cli.attention import attention
 from graphdep.cli.compare import compare
 from graphdep.cli.demo import demo
 from graphdep.cli.embed import embed
@@ -54,4 +55,5 @@ def main(
 
 for command in (demo, parse, train, evaluate, generate, rank, embed, predict, submit, ablate, compare):
     app.command()(command)
+app.command()(attention)
 app.add_typer(human_eval, name="human-eval")

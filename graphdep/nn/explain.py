@@ -115,10 +115,15 @@ class ExplainableModel(nn.Module):
             for layer in layers
         ]
         found: list[Tensor] = []
+
+        def keep(x: Tensor) -> Tensor:
+            found.append(x)
+            return x
+
         training = self.model.training
         self.model.eval()
         try:
-            with self._replaced(lambda x: found.append(x) or x):
+            with self._replaced(keep):
                 self.model(self.data)
         finally:
             self.model.train(training)

@@ -25,7 +25,7 @@ class EdgeSender(MessageSender):
         layout: AttentionLayout,
         *,
         edge_value: Tensor | None = None,
-        **terms: Tensor | None,
+        **terms: Any,
     ) -> Tensor:
         self.check_messages(layout)
         weighted: Any = edge_attention(
