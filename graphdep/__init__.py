@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from graphdep.tasks.selection.selector import ResponseSelector
     from graphdep.tasks.sentences.classifier import SequenceClassifier
     from graphdep.tasks.sentences.encoder import SentenceEncoder
+    from graphdep.training.runner.attention import attention_map
 
 __all__ = [
     "ConlluError",
@@ -40,6 +41,7 @@ __all__ = [
     "SentenceEncoder",
     "SequenceClassifier",
     "Vocab",
+    "attention_map",
     "to_data",
 ]
 
@@ -49,6 +51,7 @@ _LAZY = {
     "ResponseSelector": "graphdep.tasks.selection.selector",
     "SentenceEncoder": "graphdep.tasks.sentences.encoder",
     "SequenceClassifier": "graphdep.tasks.sentences.classifier",
+    "attention_map": "graphdep.training.runner.attention",
 }
 
 

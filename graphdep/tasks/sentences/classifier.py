@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -32,6 +32,9 @@ from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.runner.checkpoint import RunState, save_task
 from graphdep.training.runner.predictor import check_batch_size, parser_to_use, resolve_device
 from graphdep.transforms.registry import as_given, name_of
+
+if TYPE_CHECKING:
+    from graphdep.visualization import AttentionMap
 
 _COLUMNS = ("first", "second")
 _FITTED = "the classifier"
@@ -175,6 +178,22 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         logits = self._predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
         self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
         return logits.double().softmax(dim=1).numpy()[:, self._order]
+
+    def attention(self, X: Any) -> list[AttentionMap]:
+        """What the words of each text or pair attend to, in every layer and head: with pictures,
+        ``model.attention(["It rains."])[0].plot()``.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`, and if the model has no attention between words, or a
+                text is too long for it.
+        """
+        from graphdep.training.runner.attention import attention_of
+
+        check_is_fitted(self, "classes_")
+        assert self._predictor is not None
+        known = self._predictor
+        examples = check_examples("X", X, known.config.num_texts)
+        return [attention_of(known.task, known.state, texts, known.parser) for texts in examples]
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep

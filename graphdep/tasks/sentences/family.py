@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import ClassVar, cast
 
 import torch
+from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.text_rows import Label
+from graphdep.parsing import Parser
+from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
@@ -30,6 +33,7 @@ from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms.registry import is_own
+from graphdep.vocab import RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.training")
 
@@ -94,6 +98,21 @@ class SentenceFamily(TaskFamily):
                 f"'edges' cannot be {config.edges!r}: the model was trained "
                 f"{'without' if nodes else 'with'} relation nodes"
             )
+
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        wanted = cast(SentenceConfig, config).num_texts
+        if len(texts) != wanted:
+            what = {1: "one text", 2: "a pair of texts"}[wanted]
+            raise ValueError(f"'texts' must be {what}, as the model was trained on (got {len(texts)})")
+        return super().example(task, config, vocab, relations, texts, parser)
 
     def labels(self, splits: Splits) -> list[Label] | None:
         return splits.labels()
