@@ -6,6 +6,7 @@ import csv
 import io
 import json as jsonlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,9 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
+from graphdep.io.limits import MAX_WORDS
+from graphdep.parsing.word_limit import WordLimit
 
 if TYPE_CHECKING:
     from graphdep.tasks.sentences.predictor import Predictor
@@ -44,6 +48,9 @@ def predict(
         ),
     ] = None,
     parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts or pairs a batch.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -69,13 +76,16 @@ def predict(
     from graphdep.training import load_task
     from graphdep.training.runner.predictor import parser_to_use
 
-    task, state = load_task(checkpoint)
+    task, state = load_task(checkpoint, edges and import_edges(edges))
     named = parser_to_use(checkpoint, state.config.parser, parser)
-    predictor = Predictor(task, state, named, str(checkpoint), batch_size=batch_size)
+    limit = WordLimit(max_words, truncate)
+    predictor = Predictor(task, state, named, str(checkpoint), batch_size=batch_size, limit=limit)
     columns = _columns(text_columns, predictor)
     rows = read_text_rows(source, columns)
     examples = [tuple(row.text(column) for column in columns) for row in rows]
-    predicted = _predicted(predictor, examples)
+    predicted = _predicted(
+        predictor, examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}"
+    )
     lines = source.suffix.lower() == ".jsonl"
     new = predicted if lines else [_flat(own) for own in predicted]
     old = [row.values for row in rows]
@@ -124,9 +134,11 @@ def _columns(text_columns: str | None, predictor: Predictor) -> list[str]:
     return columns
 
 
-def _predicted(predictor: Predictor, examples: list[tuple[str, ...]]) -> list[dict[str, Any]]:
+def _predicted(
+    predictor: Predictor, examples: list[tuple[str, ...]], place: Callable[[int, int], str]
+) -> list[dict[str, Any]]:
     """What is new in each row."""
-    outputs, labels = predictor.outputs(examples), predictor.labels
+    outputs, labels = predictor.outputs(examples, place), predictor.labels
     if labels is None:
         return [{_PREDICTION: number} for number in predictor.task.goal.predict(outputs.double()).tolist()]
     probabilities = outputs.double().softmax(dim=1)

@@ -25,8 +25,8 @@ class Nodes:
         data: One example or a batch of them, with the keys that :func:`graphdep.to_data` writes.
 
     Raises:
-        ValueError: If the data is no ``Data``, a key that is asked for is missing, or the keys do not fit each
-            other, as where PyG's ``subgraph`` or ``VirtualNode`` has changed the nodes under them.
+        ValueError: If the data is no ``Data``, a key that is asked for is missing, or the keys do not fit
+            each other, as where PyG's ``subgraph`` or ``VirtualNode`` has changed the nodes under them.
     """
 
     def __init__(self, data: Data) -> None:

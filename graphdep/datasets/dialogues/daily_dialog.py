@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typing_extensions import Unpack
 
-from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.dialogues.dialogue_dataset import Dialogue, DialogueDataset
 from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
 from graphdep.parsing import Parser
@@ -112,6 +112,8 @@ def _turns(path: Path, line: int, text: str) -> list[str]:
         raise row_error(path, line, "no dialogue", text)
     if "" in turns:
         raise row_error(path, line, f"turn {turns.index('') + 1} is empty", text)
+    for number, turn in enumerate(turns, start=1):
+        check_words(path, line, f"turn {number}", turn)
     return turns
 
 

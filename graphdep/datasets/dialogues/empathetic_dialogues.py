@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example
-from graphdep.datasets.base.raw import read_csv, read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_csv, read_lines, row_error
 from graphdep.datasets.dialogues.dialogue_dataset import Dialogue, DialogueDataset
 from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
 from graphdep.parsing import Parser
@@ -245,6 +245,7 @@ def _check_header(path: Path, first: str, columns: tuple[str, ...]) -> None:
 def _turn(path: Path, line: int, utterance: str, row: str) -> str:
     if not utterance.strip():
         raise row_error(path, line, "the utterance is empty", row)
+    check_words(path, line, "the utterance", utterance)
     return utterance.strip()
 
 

@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 from graphdep.datasets.dialogues.daily_dialog import NAMES, daily_dialog_files, read_daily_dialog
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, normal
 from graphdep.datasets.selection.selection_options import DrawnOptions
-from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.datasets.selection.store.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
 
 

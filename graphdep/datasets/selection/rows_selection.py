@@ -9,8 +9,8 @@ from typing import Any
 
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.datasets.selection.selection_options import RowsOptions
-from graphdep.datasets.selection.selection_pool import Pool, Utterance, given_words
 from graphdep.datasets.selection.selection_rows import read_pools
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance, given_words
 from graphdep.parsing import Parser, ParserUnavailableError, resolve_parser
 
 _TAKES = (

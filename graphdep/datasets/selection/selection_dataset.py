@@ -23,11 +23,11 @@ from graphdep.datasets.base.digest import digest, file_digest
 from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
 from graphdep.datasets.selection.selection_options import SelectionOptions
-from graphdep.datasets.selection.selection_pool import Pool
 from graphdep.datasets.selection.spread import spread
 from graphdep.datasets.selection.store.cut_counts import count_cut
 from graphdep.datasets.selection.store.selection_builder import build_store, build_vocab
 from graphdep.datasets.selection.store.selection_file import FORMAT, Pair
+from graphdep.datasets.selection.store.selection_pool import Pool
 from graphdep.datasets.selection.store.selection_store import SelectionStore
 from graphdep.datasets.selection.store.tree_bytes import sentence_of
 from graphdep.datasets.selection.store.word_pieces import WordPieces

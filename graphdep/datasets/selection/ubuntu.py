@@ -13,11 +13,11 @@ from typing import Any
 from typing_extensions import Unpack
 
 from graphdep.datasets.base.layouts import choose_layout
-from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.rows_selection import TEXT_FILES, Names, RowsSelection
 from graphdep.datasets.selection.selection_options import RowsOptions
-from graphdep.datasets.selection.selection_pool import Pool, Utterance, given_words, utterance
 from graphdep.datasets.selection.selection_rows import read_pools
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance, given_words, utterance
 from graphdep.io.csv_limit import long_fields
 from graphdep.parsing import Parser
 
@@ -155,6 +155,9 @@ def _read_csv(path: Path, header: list[str]) -> Iterator[tuple[int, list[str]]]:
                 if len(row) != len(header):
                     text = f"{len(row)} columns instead of {len(header)}"
                     raise row_error(path, reader.line_num, text, ",".join(row))
+                for name, cell in zip(header, row):
+                    for turn in cell.split(_TURN_END):
+                        check_words(path, reader.line_num, name, turn)
                 yield reader.line_num, row
         except csv.Error as error:
             raise row_error(path, reader.line_num, str(error)) from None

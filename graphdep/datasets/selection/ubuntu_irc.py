@@ -11,10 +11,10 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, Negatives, normal
 from graphdep.datasets.selection.selection_options import DrawnOptions
-from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.datasets.selection.store.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
 
 FOLDERS = {"train": "train", "val": "dev", "test": "test"}
@@ -173,6 +173,7 @@ def read_log(path: Path) -> Log:
 
 def _parts(path: Path, line: int, text: str) -> tuple[str, str] | None:
     """Name and text of a message; an action has no name, and a line of the system is none."""
+    check_words(path, line, "a message", text)
     message, action = _MESSAGE.fullmatch(text) or _NOTICE.fullmatch(text), _ACTION.fullmatch(text)
     if message:
         return message[1], message[2].strip()

@@ -18,7 +18,9 @@ from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.base.text_rows import Label, TextRow, check_suffix, read_text_rows
+from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
+from graphdep.parsing.word_limit import WordLimit
 
 GOALS = ("classification", "regression")
 
@@ -46,6 +48,9 @@ class CSVTexts(TextDataset):
         labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
         val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error before anything is
+            parsed. (default: :obj:`10_000`, :obj:`False`)
         options: Further ones, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they
             are.
 
@@ -55,8 +60,9 @@ class CSVTexts(TextDataset):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a row is: a missing column, an empty text, a label that the
-            training file does not have, and others; the message has file, line and value.
+        ValueError: If an option is wrong, or a row is: a missing column, an empty text or one of too many
+            words, a label that the training file does not have, and others; the message has file, line and
+            value.
     """
 
     labels: tuple[Label, ...]
@@ -77,11 +83,14 @@ class CSVTexts(TextDataset):
         labels: Sequence[Label] | None = None,
         val_fraction: float = 0.1,
         seed: int = 0,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
         **options: Unpack[ParsedOptions],
     ) -> None:
         self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
         self.label_column, self.goal = label_column, goal
         self.val_fraction, self.seed = val_fraction, seed
+        self.word_limit = WordLimit(max_words, truncate)
         given = {"train": train, "val": val, "test": test}
         self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
         self._check_options(labels)
@@ -132,8 +141,11 @@ class CSVTexts(TextDataset):
         rows = self.read(Path(self.raw_dir), split)
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
         targets = [self._target(row, number) for row in rows][:limit]
-        texts = [row.text(column) for row in rows for column in self.text_columns]
-        trees = iter(self.trees_of_texts(texts[: len(targets) * len(self.text_columns)]))
+        cells = [(row, column) for row in rows for column in self.text_columns]
+        texts = [row.text(column) for row, column in cells][: len(targets) * len(self.text_columns)]
+        places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
+        parsed = self.trees_of_texts(list(map(self.word_limit.text, texts, places)))
+        trees = iter(map(self.word_limit.tree, parsed, places))
         segment = list(range(len(self.text_columns)))
         return [Example([next(trees) for _ in segment], {"y": y}, segment=segment) for y in targets]
 
@@ -141,7 +153,10 @@ class CSVTexts(TextDataset):
         drawn = None if "val" in self.files else [self.val_fraction, self.seed]
         labels = None if self._learns_labels else self.labels
         columns = [self.text_columns, self.label_column]
-        return {**super().options(), "columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
+        own = {"columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
+        # Else the limit changes nothing of what is read.
+        cut = {"max_words": self.word_limit.max_words} if self.word_limit.truncate else {}
+        return {**super().options(), **own, **cut}
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
         return {"labels": list(self.labels)}

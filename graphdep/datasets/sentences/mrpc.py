@@ -14,7 +14,7 @@ from typing_extensions import Unpack
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions
-from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
 
@@ -157,6 +157,7 @@ def read_mrpc(path: Path) -> list[Paraphrase]:
         for name, text in zip(HEADER[3:], (first, second)):
             if not text.strip():
                 raise row_error(path, line, f"{name} is empty", text)
+            check_words(path, line, name, text)
         pairs.append(Paraphrase(int(quality), pair, (first.strip(), second.strip())))
     return pairs
 

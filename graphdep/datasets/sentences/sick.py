@@ -14,7 +14,7 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions
-from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
 
@@ -165,6 +165,7 @@ def _pair(path: Path, line: int, row: list[str]) -> Pair:
     for name, text in zip(HEADER[1:3], (first, second)):
         if not text.strip():
             raise row_error(path, line, f"{name} is empty", text)
+        check_words(path, line, name, text)
     if not _SCORE.fullmatch(score) or not 1 <= float(score) <= CLASSES:
         raise row_error(path, line, f"relatedness_score must be a number within 1 and {CLASSES}", score)
     if label not in LABELS:

@@ -12,7 +12,7 @@ from typing_extensions import Unpack
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions
-from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
 
@@ -127,6 +127,7 @@ def _review(path: Path, line: int, row: list[str]) -> Review:
         raise row_error(path, line, f"label must be 0 or 1{layouts}", label)
     if not text.strip():
         raise row_error(path, line, "sentence is empty", text)
+    check_words(path, line, "sentence", text)
     return Review(text.split(), int(label))
 
 

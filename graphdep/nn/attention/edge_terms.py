@@ -63,4 +63,7 @@ def check_relations(name: str, relation: Tensor, num_relations: int) -> None:
         low, high = (int(x) for x in relation.aminmax())
         if low < 0 or high >= num_relations:
             wrong = low if low < 0 else high
-            raise ValueError(f"{name!r} holds relation {wrong}, but there are {num_relations}")
+            raise ValueError(
+                f"{name!r} holds relation {wrong}, but there are {num_relations} (PyG transforms that merge "
+                "edges, such as ToUndirected, add ids up)"
+            )

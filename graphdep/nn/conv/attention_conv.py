@@ -160,7 +160,7 @@ class AttentionConv(MessagePassing):
 
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
         """Checks the input; returns the layout that it has or that is made of its edges."""
-        if torch.jit.is_tracing():
+        if torch.jit.is_tracing():  # type: ignore[attr-defined]
             raise ValueError(_NO_SCRIPT)
         if isinstance(x, torch.fx.Proxy):
             raise ValueError(f"torch.fx cannot trace {type(self).__name__}: the number of edges is data")

@@ -92,6 +92,7 @@ class GATEConv(AttentionConv):
                 "'edge_type' is missing: resolve('gate', max_distance=...) gives edges and types"
             )
         check_count(edge_type, layout.edge_index)
+        _check_known(edge_type)
         if layout.clique is not None:
             raise ValueError("the pairs of a clique have no distance: build the edges without implicit=True")
         return self.attend(
@@ -108,6 +109,17 @@ class GATEConv(AttentionConv):
         check_relations("edge_type", edge_type, last + 1)
         distance = self.distance.index_select(0, edge_type).unsqueeze(1)
         return torch.where(distance <= self.limit, -distance.log(), _MASKED)
+
+
+def _check_known(edge_type: Tensor) -> None:
+    """Raises :class:`ValueError` where ids were added up: SELF and SELF give an id that no edge has."""
+    if torch.compiler.is_compiling() or edge_type.device.type != "cpu":
+        return
+    if bool((edge_type == RelationVocab.UNK).any()):
+        raise ValueError(
+            f"'edge_type' holds relation {RelationVocab.UNK}, which no edge has (PyG transforms that merge "
+            "edges, such as ToUndirected, add ids up)"
+        )
 
 
 def _distance_table() -> Tensor:

@@ -46,8 +46,8 @@ class GraphTransformer(TextEncoder):
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
           saves memory), and ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`;
-          with :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first, of
-          which the last is the output
+          with :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first,
+          of which the last is the output
 
     Raises:
         ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques

@@ -127,9 +127,9 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
         *("overlap", "negatives_from", "pool_size"),
         *("filter", "recall", "ties"),
     )
+    edge_settings: ClassVar[tuple[str, ...]] = ("edges", "sia_edges")
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,
-        "sia_edges": TrainConfig.choices["edges"],
         "sia_block": BLOCKS,
         "sia_mask": MASKS,
         "direction": ("ancestors", "descendants", "both"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import transforms as T
@@ -61,7 +62,7 @@ def _probe(edges: BaseTransform) -> Any:
     """A pair of texts of two words each, with the edges."""
     tokens, relations = VocabTokens(Vocab([])), RelationVocab()
     text = EncodedUtterance.of(Sentence(["a", "b"], [0, 1], ["root", "dep"]), tokens, relations)
-    return edges(text_data(text, text, tokens=tokens, max_length=16))
+    return edges(Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)]))
 
 
 def adds_nodes(edges: BaseTransform) -> bool:

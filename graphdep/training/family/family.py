@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.training.family.edges import preset_edges, with_tree
+from graphdep.training.family.edges import preset_edges, with_trees
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.loading import load_corpus
-from graphdep.training.family.lookup import family_of
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.published import Published
 from graphdep.training.family.scored import Scored
@@ -81,7 +80,7 @@ class TaskFamily(ABC):
 
     def edges(self, config: TrainConfig) -> BaseTransform:
         """The tree control, the edges, and their types where the model needs and the edges lack them."""
-        return with_tree(config, [] if config.edges is None else self.own_edges(config, config.edges))
+        return with_trees(config, [] if config.edges is None else self.own_edges(config, config.edges))
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         """The edges of a preset, for a tree that stands.
@@ -130,13 +129,3 @@ class TaskFamily(ABC):
         self, task: LearningTask, folder: Path
     ) -> None:
         """Called with the best epoch's model before the result is written."""
-
-
-def build_edges(config: TrainConfig) -> BaseTransform:
-    """The tree control and the edges of the settings."""
-    return family_of(config.task).edges(config)
-
-
-def build_task(config: TrainConfig, parts: Parts) -> LearningTask:
-    """Model, edges, loss and optimizer of the settings, not trained."""
-    return family_of(config.task).build(config, parts)

@@ -23,6 +23,7 @@ class Task(ABC):
         options: Further arguments of ``dataset``. (default: none)
         defaults: Settings that a run on it has unless it is given others. (default: none)
         other_tests: Names of further test splits, which are scored when they are asked for. (default: none)
+        gold_trees: Whether the corpus has trees of its own. (default: :obj:`False`)
     """
 
     title: str
@@ -31,6 +32,7 @@ class Task(ABC):
     options: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     other_tests: tuple[str, ...] = field(default=(), kw_only=True)
+    gold_trees: bool = field(default=False, kw_only=True)
 
     kind: ClassVar[str]
 
