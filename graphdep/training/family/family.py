@@ -49,6 +49,8 @@ class TaskFamily(ABC):
     """What papers report, by task."""
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The scores of a table by task, the main one first. (default: those of the floor)"""
+    floors: ClassVar[Mapping[str, str]] = {}
+    """Further floors, such as what counting gets: the ending of their scores' names, and what each is."""
     floor_reads: ClassVar[tuple[str, ...]] = ("train",)
     """Splits that :meth:`floor` needs beside the one that is scored."""
     files: ClassVar[tuple[str, ...]] = ()
@@ -60,7 +62,21 @@ class TaskFamily(ABC):
 
     @abstractmethod
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        """What no skill gets, by the names of the metrics: ``<split>_<metric>``."""
+        """What no skill gets, by the names of the metrics: ``<split>_<metric>``, and for each of
+        :attr:`floors` ``<split>_<metric>_<ending>``.
+        """
+
+    @classmethod
+    def split_floors(cls, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
+        """What :meth:`floor` gives, apart: scores by the names of the metrics, of ``"no skill"`` and of each
+        further floor by what it is.
+        """
+        found: dict[str, dict[str, float]] = {"no skill": {}, **{about: {} for about in cls.floors.values()}}
+        for name, value in floor.items():
+            ending = next((ending for ending in cls.floors if name.endswith(f"_{ending}")), None)
+            about = "no skill" if ending is None else cls.floors[ending]
+            found[about][name if ending is None else name.removesuffix(f"_{ending}")] = value
+        return {about: scores for about, scores in found.items() if scores}
 
     def config(self, task: str) -> type[TrainConfig]:
         """The settings of one of its tasks."""
