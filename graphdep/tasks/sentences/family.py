@@ -13,7 +13,7 @@ from graphdep.datasets.base.text_rows import Label
 from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, root_sees_words, with_types
+from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, root_sees_words
 from graphdep.tasks.sentences.learning_task import SentenceTask
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.tasks.sentences.published import PAPER
@@ -26,6 +26,7 @@ from graphdep.training.family.optimizers import grouped_optimizer, make_optimize
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.published import Published
+from graphdep.training.family.scratch import with_types
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
