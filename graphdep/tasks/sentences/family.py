@@ -15,12 +15,14 @@ from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
 from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, root_sees_words
 from graphdep.tasks.sentences.learning_task import SentenceTask
+from graphdep.tasks.sentences.predict_rows import predict_rows
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.tasks.sentences.published import PAPER
 from graphdep.tasks.sentences.task import Sentences
 from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
 from graphdep.training.family.edges import preset_edges
 from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
@@ -95,6 +97,9 @@ class SentenceFamily(TaskFamily):
                 f"'edges' cannot be {config.edges!r}: the model was trained "
                 f"{'without' if nodes else 'with'} relation nodes"
             )
+
+    def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
+        return predict_rows(task, request)
 
     def labels(self, splits: Splits) -> list[Label] | None:
         return splits.labels()

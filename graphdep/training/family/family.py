@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.training.family.edges import preset_edges, with_trees
+from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.loading import load_corpus
 from graphdep.training.family.parts import Parts
@@ -119,6 +120,17 @@ class TaskFamily(ABC):
     ) -> Scored:
         """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
         return Scored()
+
+    def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
+        """A file with what a trained model predicts for it: ``graphdep predict``.
+
+        Raises:
+            ValueError: If the file does not fit, or nothing can be predicted for one.
+        """
+        raise ValueError(
+            f"{request.checkpoint}: trained on the task {request.state.config.task!r}, which gives no "
+            f"predictions for single texts or pairs but {self.gives}: see {self.used_by}"
+        )
 
     def labels(self, splits: Splits) -> list[Label] | None:
         """The names of the classes by their numbers, for the checkpoint; :obj:`None` where there are none."""
