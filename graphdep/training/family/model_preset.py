@@ -19,6 +19,12 @@ class ModelPreset:
             words or tree itself. (default: ``"dt"``)
         tree: Control that replaces the parse before the edges are built. (default: :obj:`None`)
         overrides: Further settings. (default: none)
+
+    Example:
+        >>> from graphdep.training import ModelPreset, resolve_model
+        >>> preset = ModelPreset("DT of one layer", edges="dt", overrides={"num_layers": 1})
+        >>> preset.settings["num_layers"], resolve_model("dt").edges
+        (1, 'dt')
     """
 
     summary: str
