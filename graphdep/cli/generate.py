@@ -15,6 +15,7 @@ from graphdep.cli.errors import describe
 from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
 from graphdep.io.limits import MAX_WORDS
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def generate(
     parser: o.ModelParser = None,
     max_words: o.MaxWords = MAX_WORDS,
     truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -119,7 +121,13 @@ def generate(
     say_loading()
     from graphdep.tasks.dialogues.responder import Responder
 
-    given |= {"parser": parser, "batch_size": batch_size, "max_words": max_words, "truncate": truncate}
+    given |= {
+        "edges": edges and import_edges(edges),
+        "parser": parser,
+        "batch_size": batch_size,
+        "max_words": max_words,
+        "truncate": truncate,
+    }
     responder = Responder(checkpoint, **given)
     if rows is None:
         chat(responder)

@@ -16,6 +16,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing.word_limit import WordLimit
 
@@ -49,6 +50,7 @@ def predict(
     parser: o.ModelParser = None,
     max_words: o.MaxWords = MAX_WORDS,
     truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts or pairs a batch.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -74,7 +76,7 @@ def predict(
     from graphdep.training import load_task
     from graphdep.training.runner.predictor import parser_to_use
 
-    task, state = load_task(checkpoint)
+    task, state = load_task(checkpoint, edges and import_edges(edges))
     named = parser_to_use(checkpoint, state.config.parser, parser)
     limit = WordLimit(max_words, truncate)
     predictor = Predictor(task, state, named, str(checkpoint), batch_size=batch_size, limit=limit)

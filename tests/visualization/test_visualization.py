@@ -5,7 +5,10 @@ import torch
 from matplotlib.figure import Figure
 
 from graphdep import RelationVocab, Vocab, to_data
-from graphdep.nn.models import DependencyTransformer
+from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.models import SIA, DependencyTransformer, SelectionModel
+from graphdep.nn.pretrained import load_encoder
+from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.transforms import resolve
 from graphdep.visualization import (
     attention_weights,
@@ -73,6 +76,19 @@ def test_edge_matrix_shows_relations(example, words, tmp_path):
     assert "DT" in " ".join(drawn(plot_edge_matrix(resolve("dra")(data), words, title="DT"), tmp_path))
 
 
+@pytest.mark.parametrize("name", ["transformer", "dt", "g2g", "dra", "dam"])
+def test_edge_matrix_shows_the_same_of_both_forms(example, name):
+    images = []
+    for implicit in (True, False):
+        data = resolve(name, implicit=implicit)(to_data([example]))
+        figure = plot_edge_matrix(data, ["x"] * data.num_nodes)
+        images.append(torch.tensor(figure.axes[0].images[0].get_array()))
+    assert torch.equal(*images)
+    pale = int((images[0] == 1).sum())
+    assert int((images[0] > 0).sum()) == AttentionLayout.of(data).num_edges
+    assert pale == (int((data.edge_type == 0).sum()) if "edge_type" in data else data.num_edges)
+
+
 def test_edge_matrix_needs_edges(example, words):
     with pytest.raises(ValueError, match="no 'edge_index'"):
         plot_edge_matrix(to_data([example]), words)
@@ -103,3 +119,16 @@ def test_attention_weights_are_those_of_every_layer(example):
 def test_attention_weights_need_attention(example):
     with pytest.raises(ValueError, match="Linear has no attention layer"):
         attention_weights(torch.nn.Linear(1, 1), to_data([example]))
+
+
+def test_attention_weights_follow_a_pretrained_encoder(tmp_path):
+    pytest.importorskip("transformers")
+    encoder = load_encoder(write_tiny_encoder(tmp_path))
+    model = SelectionModel(SIA(encoder, edges="transformer", sia_layers=1))
+    data = encoder.to_data(["it is so", "no"], parser="chain")
+    layers = attention_weights(model, data)
+    expected = [*encoder.attention(data), *model.encoder.attention(data)]
+    assert len(layers) == len(expected) == encoder.num_layers + 1
+    for (pairs, alpha), (wanted_pairs, wanted) in zip(layers, expected):
+        assert torch.equal(pairs, wanted_pairs)
+        assert torch.equal(alpha, wanted)

@@ -22,7 +22,9 @@ class GatedRelationConv(AttentionConv):
         \mathbf{V}_r
 
     with the gate of :class:`~graphdep.nn.attention.GatedRelationScore`. Pairs come from
-    ``graphdep.transforms.resolve("dt")``: all pairs of an utterance, typed where the tree relates them.
+    ``graphdep.transforms.resolve("dt")``: all pairs of an utterance, typed where the tree relates them:
+    ``conv(x, data.edge_index, data.edge_type)``, or ``conv(x, AttentionLayout.of(data))``, which has the
+    types. Most pairs have none, so that ``resolve("dt", implicit=True)`` saves most here.
 
     Args:
         in_channels: Size of each input.

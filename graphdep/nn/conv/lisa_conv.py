@@ -90,7 +90,7 @@ class LISAConv(AttentionConv):
         syntactic = parts[0][1].new_zeros(layout.pairs.size(1), self.syntactic_heads)
         alpha = torch.cat([parts[0][1], syntactic.index_copy(0, layout.marks, parts[1][1])], dim=1)
         if self.sends_messages:
-            out = self.propagate(layout.edge_index, value=value, alpha=alpha, size=(x.size(0), x.size(0)))
+            out = self.send(layout, value, alpha)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, (layout.pairs, alpha)) if return_attention_weights else out
 

@@ -73,6 +73,8 @@ class SIAConv(AttentionConv):
     ) -> Any:
         layout = self.layout_of(x, edge_index)
         if self.mask == "additive":
+            if self.explained is not None:  # the pairs of a clique have edges to explain there
+                layout = layout.materialize()
             return self.attend(x, layout, return_attention_weights=return_attention_weights)
         if layout is not edge_index:
             raise ValueError(

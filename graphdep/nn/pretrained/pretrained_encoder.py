@@ -20,6 +20,7 @@ from graphdep.nn.attention.edge_attention import BACKENDS
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.pretrained._added import check_shared, make_terms, try_terms
+from graphdep.nn.pretrained._edge_sender import EdgeSender
 from graphdep.nn.pretrained._input import check_nodes, check_texts, node_inputs, positions, warn_of_cuts
 from graphdep.nn.pretrained._layers import edges_of_layers
 from graphdep.nn.pretrained._saving import save
@@ -93,6 +94,7 @@ class PretrainedEncoder(TextEncoder):
     """
 
     parser_failures = 0
+    senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
 
     def __init__(
         self,
@@ -386,7 +388,9 @@ class PretrainedEncoder(TextEncoder):
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
         modules = attention_modules(self.model, self.anatomy)
-        return edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
+        graph = edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
+        graph.senders.update(zip(modules, self.senders))
+        return graph
 
     def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:
         self._check_layers("edges", edges)

@@ -56,7 +56,7 @@ class DialogueTask(LearningTask):
         losses = self.model.losses(batch)
         if len(losses) > 1:
             for name, value in losses.items():
-                self.log(f"train_{name}", value.detach(), on_step=False, on_epoch=True, batch_size=len(batch))
+                self.log_loss(f"train_{name}", value, batch)
         return torch.stack([value.float() for value in losses.values()]).sum()
 
     def outputs(self, batch: Batch) -> Outputs:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import torch
 from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import join_utterances, utterance_data
 from graphdep.decoding import DecodeConfig, Hypothesis
@@ -53,6 +54,8 @@ class Responder:
             checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
             which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
         batch_size: Contexts a batch at most; fewer where they are long. (default: :obj:`64`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
         device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
         progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
             (default: :obj:`None`)
@@ -81,6 +84,7 @@ class Responder:
         checkpoint: str | os.PathLike[str],
         *,
         parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = None,
@@ -92,7 +96,7 @@ class Responder:
         check_batch_size(batch_size)
         self.limit = WordLimit(max_words, truncate)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
-        task, state = load_task(checkpoint)
+        task, state = load_task(checkpoint, edges)
         check_family(self.checkpoint, state.config, "dialogue", "responses")
         self.config = cast(DialogueConfig, state.config)
         self.decoding = _decode_config(self.config, decoding)

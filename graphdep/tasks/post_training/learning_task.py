@@ -72,7 +72,7 @@ class PostTrainingTask(LearningTask):
         mlm = F.cross_entropy(words.float(), target, reduction="sum") / max(1, len(target))
         urc = F.cross_entropy(relevance.float(), batch.y)
         for name, value in (("mlm", mlm), ("relevance", urc)):
-            self.log(f"train_{name}", value.detach(), on_step=False, on_epoch=True, batch_size=len(batch))
+            self.log_loss(f"train_{name}", value, batch)
         return mlm + urc
 
     def outputs(self, batch: Batch) -> Outputs:

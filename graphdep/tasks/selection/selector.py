@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.io.checks import check_list, check_texts
@@ -64,6 +65,8 @@ class ResponseSelector:
             checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
         batch_size: Pairs of a context and a candidate a batch at most; fewer where they are long.
             (default: :obj:`64`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
         device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
         progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
             (default: :obj:`None`)
@@ -90,6 +93,7 @@ class ResponseSelector:
         checkpoint: str | os.PathLike[str],
         *,
         parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = None,
@@ -100,7 +104,7 @@ class ResponseSelector:
         check_batch_size(batch_size)
         self.limit = WordLimit(max_words, truncate)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
-        task, state = load_task(checkpoint)
+        task, state = load_task(checkpoint, edges)
         check_family(self.checkpoint, state.config, "selection", "rankings")
         self.config = cast(SelectionConfig, state.config)
         self.device = resolve_device(device)

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.io import atomic_path
 from graphdep.io.checks import check_list, check_name, check_text, shown
@@ -30,6 +31,10 @@ from graphdep.training import TrainConfig, load_splits, load_task, run_folder, t
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.runner.checkpoint import RunState, save_task
 from graphdep.training.runner.predictor import check_batch_size, parser_to_use, resolve_device
+from graphdep.transforms.registry import as_given, name_of
+
+if TYPE_CHECKING:
+    from graphdep.visualization import AttentionMap
 
 _COLUMNS = ("first", "second")
 _FITTED = "the classifier"
@@ -50,6 +55,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             ``"bert-g2g"``, ``"bert-dam"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
             (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, and ``"dt"``
             from nothing)
+        edges: What a word attends to, instead of the model's own edges: a name of
+            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
+            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
+            :obj:`None`)
         parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
         validation_fraction: The share of the texts that the best epoch is chosen on, and that is not trained
             on. (default: :obj:`0.1`)
@@ -85,12 +94,14 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _predictor: Predictor | None = None
+    _trained_edges: str | BaseTransform | None = None
 
     def __init__(
         self,
         encoder: str | os.PathLike[str] = "bert-base-uncased",
         model: str | None = None,
         *,
+        edges: str | BaseTransform | None = None,
         parser: str | Parser = "bundled",
         validation_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = 0,
@@ -104,6 +115,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.encoder = encoder
         self.model = model
+        self.edges = edges
         self.parser = parser
         self.validation_fraction = validation_fraction
         self.random_state = random_state
@@ -168,6 +180,22 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
+    def attention(self, X: Any) -> list[AttentionMap]:
+        """What the words of each text or pair attend to, in every layer and head: with pictures,
+        ``model.attention(["It rains."])[0].plot()``.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`, and if the model has no attention between words, or a
+                text is too long for it.
+        """
+        from graphdep.training.runner.attention import attention_of
+
+        check_is_fitted(self, "classes_")
+        assert self._predictor is not None
+        known = self._predictor
+        examples = check_examples("X", X, known.config.num_texts)
+        return [attention_of(known.task, known.state, texts, known.parser) for texts in examples]
+
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep
         predict`` and ``embed``.
@@ -185,6 +213,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         cls,
         file: str | os.PathLike[str],
         *,
+        edges: str | BaseTransform | None = None,
         parser: str | Parser | None = None,
         device: str | torch.device | None = None,
         batch_size: int = 32,
@@ -194,15 +223,20 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
         Args:
             file: The file, such as ``best.ckpt``.
+            edges: The edges that it was trained with, or their name, where they are your own and not known by
+                the name in the file, which holds no code. What they do to a small batch shows whether they
+                are the same. (default: :obj:`None`)
             parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
                 ``"bundled"``. (default: :obj:`None`)
             device, batch_size: As in the class.
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If it is no checkpoint, the model does not classify, or the parser has to be given.
+            UnknownEdgesError: If the edges have to be given.
+            ValueError: If it is no checkpoint, the model does not classify, the parser has to be given, or
+                the edges are others than those of the training.
         """
-        task, state = load_task(file)
+        task, state = load_task(file, edges)
         name = parser_to_use(file, state.config.parser, parser)
         config = state.config
         options: dict[str, Any] = {
@@ -216,6 +250,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             options |= {"max_words": config.max_words, "truncate": config.truncate}
         loaded = cls(config.encoder, config.model, **options)
         loaded.settings = loaded._settings_of(config)
+        loaded.edges = edges or as_given(loaded.settings.pop("edges", None))
         loaded._set(task, state, os.fspath(file))
         return loaded
 
@@ -280,6 +315,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             "label_column": "label",
             "root": str(folder / "data"),
             "parser": self.parser,
+            **({} if self.edges is None else {"edges": name_of(self.edges)}),
             "val_fraction": self.validation_fraction,
             "val_seed": int(seed),
             "seed": int(seed),
@@ -310,6 +346,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         # As scikit-learn's scorers of probabilities have the classes.
         labels = predictor.labels
         self._order = sorted(range(len(labels)), key=labels.__getitem__)
+        self._trained_edges = self.edges
         self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
 
     def __getstate__(self) -> dict[str, Any]:
@@ -329,7 +366,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.ckpt")
             path.write_bytes(checkpoint)
-            self._set(*load_task(path), _FITTED)
+            self._set(*load_task(path, self._trained_edges), _FITTED)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

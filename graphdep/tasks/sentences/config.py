@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,7 +14,7 @@ from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.train_config import Choices, TrainConfig
-from graphdep.transforms import PRESETS
+from graphdep.transforms import PRESETS, preset_options
 
 # Which settings only some models read.
 _OF_PIECES = ("pieces", "max_length")
@@ -24,7 +23,7 @@ _OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
 _OF_STRUCTURE = ("position_embedding", "norm_first")
 _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
-_OF_EDGES = ("max_distance", "labels", "directions", "pieces")
+_OF_EDGES = ("max_distance", "directions", "pieces")
 _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
 
 
@@ -83,7 +82,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     model: str = "dt"
     edges: str | None = "dt"
     max_distance: int = 2
-    labels: bool = True
     directions: bool = True
     min_freq: int = 1
     max_epochs: int = 30
@@ -131,7 +129,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     headed: ClassVar[tuple[str, ...]] = ("transformer", "tree-transformer")
     defining: ClassVar[tuple[str, ...]] = (
         *TrainConfig.defining,
-        *("labels", "directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
+        *("directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
         *(
             "relation_terms",
             "relation_start",
@@ -187,8 +185,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
                 f"(got {self.encoder!r})"
             )
         self.check_pretrained("an encoder that is trained from scratch")
-        taken = inspect.signature(resolve_task(self.task).dataset).parameters
-        if self.val_from is not None and "val_from" not in taken:
+        if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
@@ -213,9 +210,19 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             yield _OF_GATES, "a gate of relation scores", score and self.gate is not None
             yield (*_OF_SIZES, *_OF_STRUCTURE), "an encoder that is trained from scratch", False
             for name in _OF_EDGES:
-                takers = [edges for edges in PRESETS if name in inspect.signature(PRESETS[edges]).parameters]
-                yield (name,), f"edges {', '.join(takers)}", self.edges in takers
-        yield ("arcs",), "edges='dam' on a pretrained encoder, without 'tree'", dam and self.tree is None
+                takers = [edges for edges in PRESETS if name in preset_options(edges)]
+                read = self.edges is not None and name in preset_options(self.edges)
+                yield (name,), f"edges {', '.join(takers)}", read
+        yield (
+            ("arcs",),
+            "edges='dam' on a pretrained encoder, on the parser's trees",
+            dam and self.trees in ("parser", "gold"),
+        )
+
+    @property
+    def reads_labels(self) -> bool:
+        # Relation scores over edges that have no types get those of paths.
+        return super().reads_labels or self.relation_attention
 
     @property
     def pretrained(self) -> bool:

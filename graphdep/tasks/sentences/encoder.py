@@ -55,6 +55,8 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
             checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
             which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
         batch_size: Texts a batch at most; fewer where they are long. (default: :obj:`64`)
         device: Where the model runs; :obj:`None` for a GPU if there is one, and for a model in memory for
             where it is. (default: :obj:`None`)
@@ -84,6 +86,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         checkpoint: str | os.PathLike[str] | _Parts,
         *,
         parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = False,
@@ -93,6 +96,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ) -> None:
         self.checkpoint = checkpoint
         self.parser = parser
+        self.edges = edges
         self.batch_size = batch_size
         self.device = device
         self.progress = progress
@@ -194,7 +198,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _load(self) -> tuple[_Parts, Parser]:
         # What was loaded counts as long as what it was loaded by is the same: set_params() may have changed
         # it, or a training the file.
-        key = (self.checkpoint, self._file(), self.parser, self.device, self.progress, self.cache)
+        key = self.checkpoint, self._file(), self.parser, self.edges, self.device, self.progress, self.cache
         if self._loaded is None or self._loaded[0] != key:
             parts, name = self._load_parts()
             options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": self.progress}
@@ -222,7 +226,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return self.checkpoint, "bundled" if self.parser is None else self.parser
         from graphdep.training import load_task  # here, since Lightning takes seconds to import
 
-        task, state = load_task(self.checkpoint)
+        task, state = load_task(self.checkpoint, self.edges)
         check_family(os.fspath(self.checkpoint), state.config, "sentence", "sentence vectors")
         encoder = cast(TextEncoder, task.model.encoder)
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)

@@ -7,12 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.training.family.edges import preset_edges, with_tree
+from graphdep.data import trees_data
+from graphdep.parsing import Parser, enhance
+from graphdep.parsing.joining import parse_joined
+from graphdep.sentence import Sentence
+from graphdep.training.family.edges import preset_edges, with_trees
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.loading import load_corpus
 from graphdep.training.family.parts import Parts
+from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.published import Published
 from graphdep.training.family.scored import Scored
 from graphdep.training.family.splits import Splits
@@ -80,7 +86,7 @@ class TaskFamily(ABC):
 
     def edges(self, config: TrainConfig) -> BaseTransform:
         """The tree control, the edges, and their types where the model needs and the edges lack them."""
-        return with_tree(config, [] if config.edges is None else self.own_edges(config, config.edges))
+        return with_trees(config, [] if config.edges is None else self.own_edges(config, config.edges))
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         """The edges of a preset, for a tree that stands.
@@ -103,6 +109,41 @@ class TaskFamily(ABC):
     ) -> Scored:
         """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
         return Scored()
+
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        """An example of raw texts as a trained model reads it, without edges, and the tree of each of its
+        utterances.
+
+        Args:
+            task: The trained model.
+            config, vocab, relations: What it was trained with.
+            texts: The texts of one example, none of them blank.
+            parser: Gives trees, or graphs where the settings have :obj:`arcs` other than ``"basic"``.
+
+        Raises:
+            ValueError: If the model takes another number of texts.
+        """
+        trees, _ = parse_joined(parser, texts)
+        arcs = getattr(config, "arcs", "basic")
+        trees = trees if arcs == "basic" else enhance(trees, level=arcs)
+        data = trees_data(
+            trees,
+            relations,
+            vocab=vocab,
+            tokens=backbone_of(task.model).tokens if config.pretrained else None,
+            max_length=getattr(config, "max_length", None),
+            arcs=arcs,
+            segment=[*range(len(trees))],
+        )
+        return data, trees
 
     def labels(self, splits: Splits) -> list[Label] | None:
         """The names of the classes by their numbers, for the checkpoint; :obj:`None` where there are none."""

@@ -34,7 +34,7 @@ def load_corpus(
     datasets: dict[str, ParsedDataset | SelectionDataset] = {}
     for split in splits:
         options: dict[str, Any] = {
-            "parser": config.parser,
+            "parser": "gold" if config.trees == "gold" else config.parser,
             "raw_from": config.raw_from,
             "min_freq": config.min_freq,
             "limit": config.limit_train if split == "train" else None,

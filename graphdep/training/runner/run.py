@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from graphdep.training.runner.evaluation import count_parameters, score_split
 from graphdep.training.runner.predictions import PREDICTIONS
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
+from graphdep.transforms.registry import UnknownEdgesError
 from graphdep.version import __version__
 
 if TYPE_CHECKING:
@@ -196,13 +197,17 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
     path = folder / "last.ckpt"
     if not path.exists():
         return None
+    content = read_checkpoint(path)["graphdep"]
     try:
-        earlier = RunState.from_state_dict(read_checkpoint(path)["graphdep"])
+        earlier = RunState.from_state_dict(content)
+    except UnknownEdgesError as error:
+        raise _of_another_run(path, error) from None
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
         ) from None
-    _check_same(path, state, earlier.config, earlier.data["digest"], state.config.late)
+    edges = content.get("own_edges") or {}
+    _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.late)
     _check_best(folder)
     return path
 
@@ -216,12 +221,14 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
         result = json.loads(path.read_text(encoding="utf-8"))
         config, digest = TrainConfig.from_dict(result["config"]), result["data"]["digest"]
         complete = all(isinstance(result[key], kind) for key, kind in _RESULT_KEYS.items())
+    except UnknownEdgesError as error:
+        raise _of_another_run(path, error) from None
     except (ValueError, KeyError, TypeError):
         complete = False
     if not complete:  # the checkpoints say where to go on, and the result is written anew
         logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
         return None
-    _check_same(path, state, config, digest)
+    _check_same(path, state, config, digest, result.get("own_edges") or {})
     _check_best(folder)
     result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
     # Asked for more epochs, a finished run goes on from its last one.
@@ -238,22 +245,34 @@ def _check_best(folder: Path) -> None:
 
 
 def _check_same(
-    path: Path, state: RunState, config: TrainConfig, digest: str, ignore: tuple[str, ...] = ()
+    path: Path,
+    state: RunState,
+    config: TrainConfig,
+    digest: str,
+    edges: Mapping[str, str],
+    ignore: tuple[str, ...] = (),
 ) -> None:
     # Where the learning rate falls to the last update, more epochs are another run from the first one on.
     falls = config.warmup_steps is not None
     different = state.config.differences(config, ignore=ignore if falls else [*ignore, "max_epochs"])
     if state.config.max_epochs < config.max_epochs and not falls:
         different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
+    if (mine := state.config.own_edges()) != edges:  # which may have the same names
+        different.append(f"own edges: {mine} != {edges}")
     if state.data["digest"] != digest:
         different.append("the data (other examples, parses, words or labels) or the encoder")
     if different:
-        raise ValueError(f"{path} is of another run, which cannot be resumed: {'; '.join(sorted(different))}")
+        raise _of_another_run(path, "; ".join(sorted(different)))
+
+
+def _of_another_run(path: Path, why: object) -> ValueError:
+    return ValueError(f"{path} is of another run, which cannot be resumed: {why}")
 
 
 def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
     task, state = load_task(run.best_path)
-    _check_same(run.best_path, mine, state.config, state.data["digest"], mine.config.late)
+    edges = state.config.own_edges()
+    _check_same(run.best_path, mine, state.config, state.data["digest"], edges, mine.config.late)
     config = mine.config
     scored = Scored()
     for split in config.splits[1:]:
@@ -276,6 +295,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
         "data": state.data,
         "config": config.to_dict(),
+        "own_edges": config.own_edges(),
         "versions": {"graphdep": __version__, "torch": torch.__version__},
     }
 

@@ -40,6 +40,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     header = [
         "model",
         columns[0],
+        "difference [95%]",
         "p examples",
         "p seeds",
         _paper_header(summary, columns[0]),
@@ -59,7 +60,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         if row["n"]:
             numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
         paper = _paper(summary, row["model"])
-        rows.append([row["label"], scores[0], *_p(row), paper, *scores[1:], runs, *numbers])
+        rows.append([row["label"], scores[0], _difference(row), *_p(row), paper, *scores[1:], runs, *numbers])
     return header, rows
 
 
@@ -86,7 +87,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
     """The table for a terminal of 80 columns: its main metric alone."""
     header, rows = table_cells(summary)
     table = Table(title=f"{summary['title']}: mean ± std")
-    hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
+    hidden = {"difference [95%]", "parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
     hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
     shown = [place for place, name in enumerate(header) if name not in hidden]
     for place in shown:
@@ -103,7 +104,8 @@ def notes(summary: dict[str, Any]) -> list[str]:
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
         lines.append(
-            "- p against the row {row} ({metric}). Examples: approximate randomisation over the {n} test "
+            "- difference and p against the row {row} ({metric}); the interval is of a paired bootstrap over "
+            "the test examples. Examples: approximate randomisation over the {n} test "
             "examples ({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
             "about these examples alone. Both take the seeds that the two rows share. {tests} rows are "
             "tested, without correction".format(**against[0], tests=len(against))
@@ -123,7 +125,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     if counts and max(counts) > 1.05 * min(counts):
         lines.append(f"- parameters: {min(counts):,.0f} to {max(counts):,.0f}")
     for row in summary["rows"]:
-        lines += [f"- FAILED {row['model']} seed {seed}: {error}" for seed, error in row["failed"].items()]
+        lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
 
 
@@ -134,7 +136,7 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         known = next((names for data, names in kinds if data == row["data"]), None)
         if known is None:
             kinds.append((row["data"], known := []))
-        known.append(row["model"])
+        known.append(row["name"])
     lines = []
     for data, names in kinds:
         whose = f"data of {', '.join(names)}" if len(kinds) > 1 else "data"
@@ -167,7 +169,7 @@ def csv_rows(summary: dict[str, Any]) -> str:
             paper = _published(summary, row["model"]) if name == _paper_column(summary) else None
             for seed, value in zip(row["seeds"], spread["values"]):
                 floor = summary["floor"].get(name)
-                writer.writerow([summary["task"], row["model"], seed, name, value, floor, paper])
+                writer.writerow([summary["task"], row["name"], seed, name, value, floor, paper])
     return out.getvalue()
 
 
@@ -180,7 +182,15 @@ def _score(row: dict[str, Any], name: str) -> str:
 
 def _beside(scores: dict[str, float], columns: tuple[str, ...]) -> list[str]:
     cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in columns]
-    return [cells[0], "", "", "", *cells[1:]]
+    return [cells[0], "", "", "", "", *cells[1:]]
+
+
+def _difference(row: dict[str, Any]) -> str:
+    """To the row that is tested against, with the interval of the bootstrap over the test examples."""
+    if row["against"] is None:
+        return ""
+    low, high = row["against"]["interval"]
+    return f"{row['against']['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
 def _p(row: dict[str, Any]) -> list[str]:

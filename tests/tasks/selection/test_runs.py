@@ -118,7 +118,7 @@ def test_evaluation_takes_other_edges_and_regimes(pools, tmp_path):
     path = tmp_path / "best.ckpt"
     own = evaluate_own(path)["metrics"]["test_loss"]
     assert evaluate_own(path, settings={"max_sum": 0})["metrics"]["test_loss"] != own
-    assert evaluate_own(path, settings={"tree": "chain"})["metrics"]["test_loss"] != own
+    assert evaluate_own(path, settings={"trees": "chain"})["metrics"]["test_loss"] != own
     down = [
         evaluate_own(path, settings={"max_sum": 0, "direction": d})["metrics"]["test_loss"]
         for d in ("ancestors", "descendants")

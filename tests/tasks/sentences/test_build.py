@@ -75,8 +75,8 @@ def test_wide_transformer_has_as_many_parameters_as_dt():
 def test_baselines_on_control_trees(batch, tiny):
     data, splits = batch
     build = [
-        build_task(TrainConfig.of("tree-lstm", **{**tiny, "tree": tree}), Parts(len(splits.vocab), 801))
-        for tree in (None, "chain")
+        build_task(TrainConfig.of("tree-lstm", **{**tiny, "trees": tree}), Parts(len(splits.vocab), 801))
+        for tree in ("parser", "chain")
     ]
     build[1].load_state_dict(build[0].state_dict())
     parsed, chain = (task(task.edges(data)) for task in build)

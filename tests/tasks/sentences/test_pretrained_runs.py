@@ -177,7 +177,7 @@ def test_learning_rates_of_what_is_new(short, corpus):
         ({"vectors": "x.txt"}, "'vectors' are for an encoder that is trained from scratch"),
         ({"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
         ({"links": "none"}, "'links' is for edges='dam' on a pretrained encoder"),
-        ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on a pretrained encoder, without 'tree'"),
+        ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on a pretrained encoder, on the parser's trees"),
         ({"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
         (
             {"model": "bert-g2g", "gate": "tanh"},
