@@ -1,5 +1,5 @@
-"""The examples in the docstrings of the public classes run as they stand, each in a folder of its own with
-the files that it names: a checkpoint, a pretrained encoder, a corpus. They are all made here, offline.
+"""Every public class has an example in its docstring. The examples run as they stand, each in a folder of its
+own with the files that it names: a checkpoint, a pretrained encoder, a corpus. All are made here, offline.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,6 +23,7 @@ from graphdep.testing import tiny_corpus
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, train
+from graphdep.transforms import registry
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["graphdep", *(m.name for m in pkgutil.walk_packages(graphdep.__path__, "graphdep.") if m.ispkg)]
@@ -34,6 +36,7 @@ EXTRAS = {
     "SpacyParser": ("spacy", "en_core_web_sm"),
 }
 RUNS = {
+    "attention_map": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
     "SentenceEncoder": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
     "Responder": ("dailydialog", tiny_corpus.write_tiny_dialogues, {"min_freq": 1, "limit_generate": 0}),
     "ResponseSelector": ("ubuntu", tiny_corpus.write_tiny_selection, {"encoder": "transformer"}),
@@ -50,19 +53,21 @@ def is_exempt(cls: type) -> bool:
     )
 
 
-def public_classes() -> dict[str, type]:
-    """The classes of every ``__all__``, by name."""
+def public() -> dict[str, Any]:
+    """The classes and functions of every ``__all__``, by name."""
     modules = [importlib.import_module(package) for package in PACKAGES]
     values = [getattr(module, name) for module in modules for name in getattr(module, "__all__", ())]
-    return {value.__name__: value for value in values if inspect.isclass(value)}
+    return {value.__name__: value for value in values if inspect.isclass(value) or inspect.isfunction(value)}
 
 
-CLASSES = public_classes()
+def example_of(value: Any) -> doctest.DocTest:
+    text = inspect.cleandoc(value.__doc__ or "")
+    return doctest.DocTestParser().get_doctest(text, {}, value.__name__, inspect.getsourcefile(value), None)
 
 
-def example_of(cls: type) -> doctest.DocTest:
-    text = inspect.cleandoc(cls.__doc__ or "")
-    return doctest.DocTestParser().get_doctest(text, {}, cls.__name__, inspect.getsourcefile(cls), None)
+PUBLIC = public()
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+WITH_EXAMPLE = [name for name, value in PUBLIC.items() if example_of(value).examples]
 
 
 # -- the files that examples name ------------------------------------------------------------------------
@@ -133,14 +138,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shared")
 
 
-@pytest.mark.parametrize("name", [name for name, cls in CLASSES.items() if example_of(cls).examples])
+@pytest.mark.parametrize("name", WITH_EXAMPLE)
 def test_the_example_runs(name, tmp_path, monkeypatch, shared):
-    example = example_of(CLASSES[name])
+    example = example_of(PUBLIC[name])
     source = "".join(line.source for line in example.examples)
     for package in [p for word, packages in EXTRAS.items() if word in source for p in packages]:
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "_own", dict(registry._own))  # names that an example gives to edges
     write_files(source, name, shared)
     torch.manual_seed(0)
     told: list[str] = []
@@ -170,9 +176,9 @@ def test_few_classes_are_exempt():
     ]
 
 
-@pytest.mark.parametrize("name", [name for name, cls in CLASSES.items() if example_of(cls).examples])
+@pytest.mark.parametrize("name", WITH_EXAMPLE)
 def test_an_example_stands_last_and_shows_a_result(name):
-    example, doc = example_of(CLASSES[name]), inspect.cleandoc(CLASSES[name].__doc__ or "")
+    example, doc = example_of(PUBLIC[name]), inspect.cleandoc(PUBLIC[name].__doc__ or "")
     assert doc.count("\nExample:\n") == 1
     rest = doc.partition("\nExample:\n")[2]
     assert not [line for line in rest.splitlines() if line and not line.startswith("    ")]
