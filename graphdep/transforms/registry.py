@@ -46,7 +46,7 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
         TypeError: If :obj:`factory` gives no transform.
 
     Example:
-        >>> from graphdep.transforms import DependencyEdges, SelfLoops
+        >>> from graphdep.transforms import DependencyEdges, SelfLoops, register_edges, resolve
         >>> register_edges("both-directions", DependencyEdges("both") | SelfLoops())
         >>> resolve("both-directions")
         (DependencyEdges(towards='both', arcs='basic', pieces='all') | SelfLoops(only='all', pieces='all'))

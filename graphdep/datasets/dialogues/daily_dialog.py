@@ -46,6 +46,12 @@ class DailyDialog(DialogueDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialog
+        >>> dataset = DailyDialog("datasets/mini", split="val", parser="chain", limit=10)
+        >>> len(dataset), int(dataset[0].utterance.max()) + 1  # turns of the context
+        (10, 1)
     """
 
     corpus = "DailyDialog"

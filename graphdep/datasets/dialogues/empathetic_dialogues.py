@@ -63,6 +63,12 @@ class EmpatheticDialogues(DialogueDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
             is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import EmpatheticDialogues
+        >>> dataset = EmpatheticDialogues("datasets/empatheticdialogues", split="val", parser="chain")
+        >>> len(dataset), int(dataset[0].utterance.max()) + 1  # turns of the context
+        (2, 1)
     """
 
     unlisted_dialogues: int | None

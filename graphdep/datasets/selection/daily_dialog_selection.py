@@ -43,6 +43,12 @@ class DailyDialogSelection(DrawnSelection):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialogSelection
+        >>> dataset = DailyDialogSelection("datasets/mini", split="test", parser="chain", limit=20)
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (20, [1.0, 0.0, 0.0])
     """
 
     corpus = "DailyDialog, selection"

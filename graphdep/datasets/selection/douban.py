@@ -32,6 +32,12 @@ class Douban(ChineseSelection):
         ParserUnavailableError: If there is no parser; the message says what to give.
         ValueError: If an option is wrong, the parser is known to be of another language, or a line of a raw
             file is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import Douban
+        >>> dataset = Douban("datasets/douban", split="test", parser="chain", pool_size=None)
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (10, [1.0, 0.0, 0.0])
     """
 
     corpus = "Douban"

@@ -65,6 +65,12 @@ class Ubuntu(RowsSelection):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
             is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import Ubuntu
+        >>> dataset = Ubuntu("datasets/mini", split="test", parser="chain")
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (40, [1.0, 0.0, 0.0])
     """
 
     corpus = "Ubuntu"

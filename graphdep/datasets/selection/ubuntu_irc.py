@@ -59,6 +59,12 @@ class UbuntuIRC(DrawnSelection):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, a line of a raw file is damaged, or a log has not enough responses
             to draw from: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import UbuntuIRC
+        >>> dataset = UbuntuIRC("datasets/ubuntu-irc", parser="chain")
+        >>> dataset.context(0), dataset.response(0)
+        ([['which', 'disk', '?']], ['the', 'usb', 'one'])
     """
 
     corpus = "UbuntuIRC"

@@ -28,6 +28,12 @@ class CoLA(GLUE):
 
     Raises:
         FileNotFoundError, ValueError: As :class:`GLUE`.
+
+    Example:
+        >>> from graphdep.datasets import CoLA
+        >>> dataset = CoLA("datasets/glue", split="train", parser="chain", limit=8)
+        >>> len(dataset), dataset.num_classes
+        (8, 2)
     """
 
     shared_options = ParsedOptions

@@ -63,6 +63,15 @@ class CSVTexts(TextDataset):
         ValueError: If an option is wrong, or a row is: a missing column, an empty text or one of too many
             words, a label that the training file does not have, and others; the message has file, line and
             value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets import CSVTexts
+        >>> _ = Path("reviews.csv").write_text("text,label\n" + "A fine film.,good\nSo dull.,bad\n" * 10)
+        >>> columns = {"text_columns": "text", "label_column": "label"}
+        >>> dataset = CSVTexts("datasets/csv", train="reviews.csv", parser="chain", **columns)
+        >>> len(dataset), dataset.labels
+        (18, ('bad', 'good'))
     """
 
     labels: tuple[Label, ...]

@@ -87,6 +87,12 @@ class GLUE(TextDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import GLUE
+        >>> dataset = GLUE("datasets/glue", name="rte", split="train", parser="chain", limit=8)
+        >>> len(dataset), dataset.num_classes
+        (8, 2)
     """
 
     def __init__(

@@ -67,6 +67,12 @@ class MRPC(TextDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
             is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import MRPC
+        >>> dataset = MRPC("datasets/mini", split="val", parser="chain", limit=20)
+        >>> len(dataset), dataset[0].y
+        (20, tensor([1]))
     """
 
     corpus = "MRPC"

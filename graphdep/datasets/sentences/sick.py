@@ -56,6 +56,12 @@ class SICK(TextDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import SICK
+        >>> dataset = SICK("datasets/mini", split="val", task="entailment", parser="chain", limit=20)
+        >>> len(dataset), dataset[0].y, int(dataset[0].utterance.max()) + 1  # two sentences
+        (20, tensor([2]), 2)
     """
 
     corpus = "SICK"

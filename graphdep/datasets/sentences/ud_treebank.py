@@ -32,6 +32,12 @@ class UDTreebank(ParsedDataset):
         FileNotFoundError: If there is no file for the split; the message says where to get it.
         ValueError: If an option is wrong, or the folder holds several treebanks.
         graphdep.ConlluError: If a file is damaged, with file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import UDTreebank
+        >>> dataset = UDTreebank("datasets/mini/ud", split="val")
+        >>> len(dataset), sorted(dataset[0].keys())[:3]
+        (2, ['arc_index', 'arc_type', 'deprel'])
     """
 
     shared_options = ParsedOptions

@@ -83,6 +83,14 @@ class PretrainedEncoder(TextEncoder):
     Raises:
         ValueError: If the model cannot run over edges, model and tokenizer do not belong together, or an
             option is wrong.
+
+    Example:
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> batch = encoder.to_data(["She sings.", "You do?"], edges="dra")
+        >>> x, layers = encoder(batch, return_layers=True)
+        >>> x.shape == (batch.num_nodes, encoder.hidden_channels), len(layers) == encoder.num_layers + 1
+        (True, True)
     """
 
     parser_failures = 0

@@ -83,13 +83,14 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         cut_words: Words of the last prediction that the model did not read, as there was no room for them.
 
     Example:
-        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=3)
-        >>> model.fit(["A fine film.", "So dull.", ...], ["good", "bad", ...])
-        >>> model.predict(["What a film!"])
-        array(['good'], dtype='<U4')
+        >>> from graphdep import SequenceClassifier
+        >>> texts, labels = ["A fine film.", "So dull."] * 10, ["good", "bad"] * 10
+        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=1, progress=False).fit(texts, labels)
+        >>> model.classes_, model.predict_proba(["What a film!"]).shape
+        (array(['bad', 'good'], dtype='<U4'), (1, 2))
         >>> model.save("reviews.ckpt")
-        >>> SequenceClassifier.load("reviews.ckpt").predict_proba(["What a film!"])
-        array([[0.03, 0.97]])
+        >>> SequenceClassifier.load("reviews.ckpt").predict(["What a film!"]).shape
+        (1,)
     """
 
     _predictor: Predictor | None = None

@@ -58,6 +58,13 @@ class Splits:
         settings: What :meth:`TrainConfig.data_settings` says of them; :obj:`None` where nobody knows.
             (default: :obj:`None`)
         encoder: Digest of the pretrained encoder that they are for. (default: :obj:`None`)
+
+    Example:
+        >>> from graphdep.training import TrainConfig, load_splits
+        >>> config = TrainConfig.of(task="sst", root="datasets/mini", parser="chain", limit_train=100)
+        >>> splits = load_splits(config)
+        >>> len(splits["train"]), len(splits["val"]), len(splits["test"])
+        (100, 60, 120)
     """
 
     datasets: dict[str, ParsedDataset | SelectionDataset]

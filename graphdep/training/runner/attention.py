@@ -46,12 +46,13 @@ def attention_map(
             as many as it takes or too long for it, or the parser has to be given.
 
     Example:
+        >>> from graphdep import attention_map
         >>> shown = attention_map("best.ckpt", "It rains.")
-        >>> shown.words
-        ['[CLS]', 'It', 'rains', '.', '[SEP]']
-        >>> shown.alpha.shape
-        torch.Size([12, 12, 5, 5])
         >>> shown.plot().savefig("attention.png")
+        >>> shown.alpha.shape == (len(shown.layers), shown.heads, len(shown.words), len(shown.words))
+        True
+        >>> shown.without_special().words
+        ['It', 'rains', '.']
     """
     task, state = load_task(checkpoint)
     check_weights(task.model, os.fspath(checkpoint))
