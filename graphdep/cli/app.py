@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from graphdep.cli.ablate import ablate
+from graphdep.cli.attention import attention
 from graphdep.cli.compare import compare
 from graphdep.cli.demo import demo
 from graphdep.cli.embed import embed
@@ -68,4 +69,5 @@ for command in (
     compare,
 ):
     app.command()(command)
+app.command()(attention)
 app.add_typer(human_eval, name="human-eval")

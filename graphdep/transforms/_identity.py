@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import to_data
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import RelationVocab, Vocab
 
 
 def identity(edges: BaseTransform) -> str:
@@ -49,13 +49,13 @@ def printed(edges: BaseTransform) -> str:
 
 
 def _behaviour(edges: BaseTransform) -> str:
-    probe = _probe()
-    before = dict(probe.to_dict())
+    batch = probe()
+    before = dict(batch.to_dict())
     try:
         # Neither to draw from the run's random numbers nor to depend on them.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            after = edges(probe.clone()).to_dict()
+            after = edges(batch.clone()).to_dict()
     except Exception as error:
         raise ValueError(
             f"{printed(edges)} fails on a batch of two examples: {type(error).__name__}: {error}"
@@ -76,7 +76,7 @@ def _equal(value: torch.Tensor, other: object) -> bool:
 
 
 @functools.cache
-def _probe() -> Batch:
+def probe() -> Batch:
     """Three utterances whose words differ in depth, place and relation. Another probe would give each run on
     edges of one's own another digest.
     """
@@ -87,5 +87,7 @@ def _probe() -> Batch:
     )
     second = Sentence(["Which", "one", "?"], [2, 0, 2], ["det", "root", "punct"])
     third = Sentence(["The", "last", "one"], [3, 3, 0], ["det", "amod", "root"])
-    relations = RelationVocab()
-    return Batch.from_data_list([to_data(s, relations=relations) for s in ([first, second], [third])])
+    examples = [[first, second], [third]]
+    words = Vocab.build(sentence.form for example in examples for sentence in example)
+    made = [to_data(example, vocab=words, relations=RelationVocab()) for example in examples]
+    return Batch.from_data_list(made)

@@ -46,7 +46,7 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
         TypeError: If :obj:`factory` gives no transform.
 
     Example:
-        >>> from graphdep.transforms import DependencyEdges, SelfLoops
+        >>> from graphdep.transforms import DependencyEdges, SelfLoops, register_edges, resolve
         >>> register_edges("both-directions", DependencyEdges("both") | SelfLoops())
         >>> resolve("both-directions")
         (DependencyEdges(towards='both', arcs='basic', pieces='all') | SelfLoops(only='all', pieces='all'))
@@ -199,7 +199,7 @@ def _factory(factory: object) -> Factory:
         raise TypeError(f"'factory' must make a transform, or be one (got {factory!r})")
     try:
         inspect.signature(factory).bind()
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # the latter of types without a signature
         raise ValueError(f"'factory' must need no argument (got {factory!r}: {error})") from None
     made = factory()
     if not isinstance(made, BaseTransform):

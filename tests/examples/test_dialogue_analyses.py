@@ -121,7 +121,7 @@ def test_attention_maps_need_attention_between_words(run, runs, tmp_path):
         state = RunState(TrainConfig.of(model, **settings), Vocab(["a"]), RelationVocab(), {})
         path = tmp_path / f"{model}.ckpt"
         torch.save({"graphdep": state.state_dict(), "state_dict": state.build_task().state_dict()}, path)
-        with pytest.raises(SystemExit, match=rf"{model}\.ckpt: {model} has no attention between words"):
+        with pytest.raises(SystemExit, match=rf"{model}\.ckpt: '{model}' has no attention between words"):
             run("attention_maps.py", "--checkpoint", path, "--output", tmp_path / "maps.png")
 
 

@@ -1,7 +1,7 @@
 """Checkpoints, processed examples, stores and parse caches that were written before the package had rooms.
 
-``tests/files/earlier.zip`` was made by commit 3b997c8: two corpora of ``graphdep.testing.tiny_corpus`` with the
-parser ``conllu:trees.conllu``, and a run on each.
+``tests/files/earlier.zip`` was made by commit 3b997c8: two corpora of ``graphdep.testing.tiny_corpus`` with
+the parser ``conllu:trees.conllu``, and a run on each.
 """
 
 from __future__ import annotations

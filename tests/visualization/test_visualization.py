@@ -6,7 +6,9 @@ from matplotlib.figure import Figure
 
 from graphdep import RelationVocab, Vocab, to_data
 from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.models import DependencyTransformer
+from graphdep.nn.models import SIA, DependencyTransformer, SelectionModel
+from graphdep.nn.pretrained import load_encoder
+from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.transforms import resolve
 from graphdep.visualization import (
     attention_weights,
@@ -117,3 +119,16 @@ def test_attention_weights_are_those_of_every_layer(example):
 def test_attention_weights_need_attention(example):
     with pytest.raises(ValueError, match="Linear has no attention layer"):
         attention_weights(torch.nn.Linear(1, 1), to_data([example]))
+
+
+def test_attention_weights_follow_a_pretrained_encoder(tmp_path):
+    pytest.importorskip("transformers")
+    encoder = load_encoder(write_tiny_encoder(tmp_path))
+    model = SelectionModel(SIA(encoder, edges="transformer", sia_layers=1))
+    data = encoder.to_data(["it is so", "no"], parser="chain")
+    layers = attention_weights(model, data)
+    expected = [*encoder.attention(data), *model.encoder.attention(data)]
+    assert len(layers) == len(expected) == encoder.num_layers + 1
+    for (pairs, alpha), (wanted_pairs, wanted) in zip(layers, expected):
+        assert torch.equal(pairs, wanted_pairs)
+        assert torch.equal(alpha, wanted)

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn.conv import MessagePassing
 
 from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
 from graphdep.nn.attention.layout import dense_edges
+from graphdep.nn.conv._message_sender import MessageSender
 
 _NO_SCRIPT = "TorchScript is not supported: the number of edges is data. Take torch.compile"
 
 
-class AttentionConv(MessagePassing):
+class AttentionConv(MessageSender):
     r"""Multi-head scaled dot-product attention over edges, from `"Attention Is All You Need"
     <https://arxiv.org/abs/1706.03762>`_ (Eq. 1), and nothing else: no skip, no output projection.
 
@@ -51,6 +51,15 @@ class AttentionConv(MessagePassing):
         - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`;
           with :obj:`return_attention_weights` also ``(pairs, alpha)``: :math:`(2, |\mathcal{P}|)`, the edges
           in their order and then the pairs of cliques, and their weights :math:`(|\mathcal{P}|, H)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> conv = AttentionConv(8, 16, heads=2)
+        >>> edge_index = torch.tensor([[0, 1, 1], [1, 0, 1]])
+        >>> out, (pairs, alpha) = conv(torch.randn(3, 8), edge_index, return_attention_weights=True)
+        >>> out.shape, alpha.shape, bool((out[2] == 0).all())  # no edge leads to node 2
+        (torch.Size([3, 32]), torch.Size([3, 2]), True)
     """
 
     def __init__(
@@ -64,10 +73,10 @@ class AttentionConv(MessagePassing):
         bias: bool = True,
         backend: str = "auto",
     ) -> None:
-        super().__init__(aggr="add", node_dim=0)
+        super().__init__(dropout)
         check_options(in_channels, out_channels, heads, dropout)
         self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
-        self.concat, self.dropout, self.bias, self.backend = concat, dropout, bias, backend
+        self.concat, self.bias, self.backend = concat, bias, backend
         self.lin_query = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.lin_key = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)
@@ -75,12 +84,6 @@ class AttentionConv(MessagePassing):
 
     takes_layout: ClassVar[bool] = True  # a model hands it an AttentionLayout for its edges
     extra_options: ClassVar[dict[str, Any]] = {}  # a subclass's options and their defaults, for its repr
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # PyG replaces `propagate` of a class at its first instance by one that asks no explainer, and keeps
-        # the former for explaining: a subclass must start from PyG's, not from what its parent was given.
-        cls.propagate = MessagePassing.propagate
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
@@ -128,9 +131,7 @@ class AttentionConv(MessagePassing):
         if isinstance(out, tuple):
             out, weights = out
         if self.sends_messages and weights is not None:
-            out = self.propagate(
-                layout.edge_index, value=value, alpha=weights[1], size=(x.size(0), x.size(0))
-            )
+            out = self.send(layout, value, weights[1])
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, weights) if return_attention_weights else out
 
@@ -141,22 +142,6 @@ class AttentionConv(MessagePassing):
             for lin in (self.lin_query, self.lin_key, self.lin_value)
         )
         return query, key, value
-
-    def message(self, value_j: Tensor, alpha: Tensor) -> Tensor:
-        weight = nn.functional.dropout(alpha, self.dropout, self.training)
-        return value_j * weight.unsqueeze(-1).to(value_j.dtype)
-
-    @property
-    def sends_messages(self) -> bool:
-        """Whether somebody looks at single messages: an explainer, or a hook."""
-        steps = ("propagate", "message", "aggregate")
-        hooks = [f"_{step}_forward_{when}" for step in steps for when in ("pre_hooks", "hooks")]
-        return bool(self.explain) or any(getattr(self, name, None) for name in hooks)
-
-    def check_messages(self, layout: AttentionLayout) -> None:
-        """Raises :class:`ValueError` if somebody looks at messages that the pairs of a clique do not send."""
-        if self.sends_messages and layout.clique is not None:
-            raise ValueError("a clique has no edges to explain: build the edges without implicit=True")
 
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
         """Checks the input; returns the layout that it has or that is made of its edges."""

@@ -52,6 +52,15 @@ class GATEConv(AttentionConv):
     Raises:
         ValueError: If a distance is below 1, there is not one for each head, the edges have no types, or the
             data has cliques, whose pairs have no distance.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.conv import GATEConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("gate")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> GATEConv(8, 16)(torch.randn(data.num_nodes, 8), data.edge_index, data.edge_type).shape
+        torch.Size([3, 16])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"max_distance": 1}

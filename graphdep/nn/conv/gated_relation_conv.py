@@ -43,6 +43,16 @@ class GatedRelationConv(AttentionConv):
     Shapes:
         - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
           :class:`AttentionConv`
+
+    Example:
+        >>> import torch
+        >>> from graphdep import RelationVocab, Sentence, to_data
+        >>> from graphdep.nn.conv import GatedRelationConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("dt")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> conv = GatedRelationConv(8, 16, num_relations=len(RelationVocab()))
+        >>> conv(torch.randn(data.num_nodes, 8), data.edge_index, data.edge_type).shape
+        torch.Size([3, 16])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {

@@ -45,6 +45,15 @@ class LISAConv(AttentionConv):
 
     Raises:
         ValueError: If there is no syntactic head or no other, or no edge could be a marked one.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.conv import LISAConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("lisa-complete")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> LISAConv(8, 16)(torch.randn(data.num_nodes, 8), data.edge_index, data.edge_mark).shape
+        torch.Size([3, 32])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"syntactic_heads": 1}
@@ -81,7 +90,7 @@ class LISAConv(AttentionConv):
         syntactic = parts[0][1].new_zeros(layout.pairs.size(1), self.syntactic_heads)
         alpha = torch.cat([parts[0][1], syntactic.index_copy(0, layout.marks, parts[1][1])], dim=1)
         if self.sends_messages:
-            out = self.propagate(layout.edge_index, value=value, alpha=alpha, size=(x.size(0), x.size(0)))
+            out = self.send(layout, value, alpha)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, (layout.pairs, alpha)) if return_attention_weights else out
 

@@ -52,6 +52,16 @@ class GraphTransformer(TextEncoder):
     Raises:
         ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques
             that an attention without ``takes_layout`` cannot see.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.conv import DRAConv
+        >>> from graphdep.nn.models import GraphTransformer
+        >>> from graphdep.transforms import resolve
+        >>> data = to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))
+        >>> model = GraphTransformer(7, lambda layer: DRAConv(8, 4, heads=2), hidden_channels=8)
+        >>> model(resolve("dra")(data)).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -67,6 +67,15 @@ class SIA(TextEncoder):
         ValueError: If :obj:`encoder` lacks an attribute, an option is none of those, :obj:`heads` does not
             divide the channels, :obj:`max_sum` is given with edges that have none, or the edges change the
             nodes or join two examples.
+
+    Example:
+        >>> from graphdep.nn.models import SIA
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> model = SIA(encoder, max_sum=4)
+        >>> data = encoder.to_data([("Who sings ?", "She does .")])
+        >>> model(data).shape == (data.num_nodes, encoder.hidden_channels)
+        True
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from graphdep.nn.attention import AttentionLayout, EdgeTerms, edge_attention
+from graphdep.nn.pretrained._edge_sender import EdgeSender
 
 NAME = "graphdep"
 
@@ -29,6 +30,8 @@ class LayerEdges:
         states: Where :func:`keep_state` puts what the first block reads, then what each block gives;
             :obj:`None`: nowhere.
         reads: What the layer at work reads, from :func:`keep_input` until its attention takes it.
+        senders: What sends the messages of single layers, by their attention module, while an explainer looks
+            at them.
     """
 
     shared: AttentionLayout | None
@@ -39,6 +42,7 @@ class LayerEdges:
     calls: list[nn.Module] | None = None
     states: list[Tensor] | None = None
     reads: Tensor | None = None
+    senders: dict[nn.Module, EdgeSender] = field(default_factory=dict)
 
 
 def keep_input(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -114,6 +118,10 @@ def graph_attention(
     usual = q.size(-1) ** -0.5  # what edge_attention scales by
     if scaling is not None and scaling != usual:
         q = q * (scaling / usual)
+    sender = graph.senders.get(module)
+    if sender is not None and sender.sends_messages:
+        layout = layout if sender.explained is None or terms else layout.materialize()
+        return sender(q, k, v, layout, **terms)[None], None
     out = edge_attention(
         q,
         k,

@@ -20,6 +20,7 @@ from graphdep.nn.attention.edge_attention import BACKENDS
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.pretrained._added import check_shared, make_terms, try_terms
+from graphdep.nn.pretrained._edge_sender import EdgeSender
 from graphdep.nn.pretrained._input import check_nodes, check_texts, node_inputs, positions, warn_of_cuts
 from graphdep.nn.pretrained._layers import edges_of_layers
 from graphdep.nn.pretrained._saving import save
@@ -82,9 +83,18 @@ class PretrainedEncoder(TextEncoder):
     Raises:
         ValueError: If the model cannot run over edges, model and tokenizer do not belong together, or an
             option is wrong.
+
+    Example:
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> batch = encoder.to_data(["She sings.", "You do?"], edges="dra")
+        >>> x, layers = encoder(batch, return_layers=True)
+        >>> x.shape == (batch.num_nodes, encoder.hidden_channels), len(layers) == encoder.num_layers + 1
+        (True, True)
     """
 
     parser_failures = 0
+    senders: Sequence[EdgeSender] = ()  # of each layer, while an explainer looks at messages
 
     def __init__(
         self,
@@ -378,7 +388,9 @@ class PretrainedEncoder(TextEncoder):
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
         modules = attention_modules(self.model, self.anatomy)
-        return edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
+        graph = edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
+        graph.senders.update(zip(modules, self.senders))
+        return graph
 
     def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:
         self._check_layers("edges", edges)

@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, cast
 
+from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.data import join_utterances, utterance_data
+from graphdep.parsing import Parser
+from graphdep.parsing.joining import parse_joined
+from graphdep.sentence import Sentence
+from graphdep.sentence.truncation import truncate
 from graphdep.tasks.dialogues.build import build_dialogue_model
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.tasks.dialogues.learning_task import DialogueTask, unigram_floor
@@ -25,6 +31,7 @@ from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms import EdgeConstructor, RewiredEdges
+from graphdep.vocab import RelationVocab, Vocab
 
 
 class DialogueFamily(TaskFamily):
@@ -67,6 +74,21 @@ class DialogueFamily(TaskFamily):
         if not isinstance(edges, EdgeConstructor) or "clique" in edges(PROBE.clone()):
             raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
         return [RewiredEdges(edges, errors, config.seed)]
+
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        """The last turns of a context, as far as the model reads them."""
+        config = cast(DialogueConfig, config)
+        trees, _ = parse_joined(parser, texts[-config.max_turns :])
+        trees = [truncate(tree, config.max_words) for tree in trees]
+        return join_utterances([utterance_data(tree, vocab, relations) for tree in trees]), trees
 
     def further(
         self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None

@@ -27,6 +27,15 @@ class DialogueTask(LearningTask):
         model: Gives the losses of target tokens: ``model.token_losses(batch)``.
         edges: Transform that builds the batch's edges, the tree control included.
         optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder
+        >>> from graphdep.tasks import DialogueTask
+        >>> from graphdep.transforms import resolve
+        >>> encoder = HREDEncoder(50, hidden_channels=8)
+        >>> task = DialogueTask(DialogueModel(encoder, HREDDecoder(encoder.embedding, 8)), resolve("dra"))
+        >>> [metric.name for metric in task.metrics]
+        ['perplexity']
     """
 
     metrics = (PERPLEXITY,)
@@ -47,7 +56,7 @@ class DialogueTask(LearningTask):
         losses = self.model.losses(batch)
         if len(losses) > 1:
             for name, value in losses.items():
-                self.log(f"train_{name}", value.detach(), on_step=False, on_epoch=True, batch_size=len(batch))
+                self.log_loss(f"train_{name}", value, batch)
         return torch.stack([value.float() for value in losses.values()]).sum()
 
     def outputs(self, batch: Batch) -> Outputs:

@@ -72,8 +72,11 @@ class Responder:
             to be given; or an argument is wrong.
 
     Example:
-        >>> Responder("best.ckpt").respond([["Do you like tea?", "No, I do not.", "What do you drink?"]])
-        [['I like coffee.']]
+        >>> from graphdep import Responder
+        >>> responder = Responder("best.ckpt", strategy="beam", beams=4, num_return=2)
+        >>> [texts] = responder.respond([["Do you like tea?", "No, I do not.", "What do you drink?"]])
+        >>> len(texts)
+        2
     """
 
     def __init__(

@@ -8,11 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from torch_geometric.data import Data
+
 from graphdep.nn.models import PostTrainingModel
+from graphdep.parsing import Parser
+from graphdep.sentence import Sentence
 from graphdep.tasks.post_training.config import PostTrainingConfig
 from graphdep.tasks.post_training.learning_task import PostTrainingTask
 from graphdep.tasks.post_training.splits import load_post_training_splits
 from graphdep.tasks.post_training.tasks import COLUMNS, TASKS
+from graphdep.tasks.selection.read_pair import read_pair
 from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.loading import check_length
@@ -22,11 +27,11 @@ from graphdep.training.family.pretrained import backbone_of, load_pretrained
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
     from graphdep.datasets.base.text_rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
-    from graphdep.vocab import RelationVocab, Vocab
 
 ENCODER = "encoder"
 """The folder of a run with the encoder that it made."""
@@ -71,6 +76,19 @@ class PostTrainingFamily(TaskFamily):
         pretrained = pretrained or load_pretrained(config)
         check_length(config, pretrained)
         return load_post_training_splits(cast(PostTrainingConfig, config), splits, pretrained)
+
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        """The last turns of a context, and the response; no word is masked."""
+        config, tokens = cast(PostTrainingConfig, config), backbone_of(task.model).tokens
+        return read_pair(texts, parser, tokens, relations, config.max_length, config.short_context)
 
     def begin(self, task: LearningTask, config: TrainConfig) -> None:
         from graphdep.nn.pretrained import load_masked_word_head

@@ -39,6 +39,16 @@ class PostTrainingTask(LearningTask):
         model: Gives the logits of both.
         edges: Transform that builds the batch's edges, the tree control included.
         optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> from graphdep.nn.models import GraphTransformer, PostTrainingModel
+        >>> from graphdep.tasks import PostTrainingTask
+        >>> from graphdep.transforms import resolve
+        >>> encoder = GraphTransformer(50, lambda layer: AttentionConv(8, 8), hidden_channels=8, segments=2)
+        >>> task = PostTrainingTask(PostTrainingModel(encoder), resolve("transformer"))
+        >>> [metric.name for metric in task.metrics]
+        ['loss']
     """
 
     metrics = (LOSS,)
@@ -62,7 +72,7 @@ class PostTrainingTask(LearningTask):
         mlm = F.cross_entropy(words.float(), target, reduction="sum") / max(1, len(target))
         urc = F.cross_entropy(relevance.float(), batch.y)
         for name, value in (("mlm", mlm), ("relevance", urc)):
-            self.log(f"train_{name}", value.detach(), on_step=False, on_epoch=True, batch_size=len(batch))
+            self.log_loss(f"train_{name}", value, batch)
         return mlm + urc
 
     def outputs(self, batch: Batch) -> Outputs:

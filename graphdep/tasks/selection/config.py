@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -122,9 +121,9 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_pretrained("encoder='transformer'")
-        taken = inspect.signature(resolve_task(self.task).dataset).parameters
+        task = resolve_task(self.task)
         for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
-            if getattr(self, name) != usual and name not in taken:
+            if getattr(self, name) != usual and not task.takes(name):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
         if self.batch_tokens is not None:
             raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")

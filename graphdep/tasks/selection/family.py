@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, cast
 
+from torch_geometric.data import Data
+
 from graphdep.nn.models import SIA
-from graphdep.tasks.selection.build import build_selection_model, sia_edges
+from graphdep.parsing import Parser
+from graphdep.sentence import Sentence
+from graphdep.tasks.selection.build import build_selection_model, sia_edges, tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.learning_task import SelectionTask
 from graphdep.tasks.selection.published import PAPER
+from graphdep.tasks.selection.read_pair import read_pair
 from graphdep.tasks.selection.tasks import COLUMNS, TASKS
 from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.learning_task import LearningTask, Outputs
@@ -19,6 +24,7 @@ from graphdep.training.family.published import Published
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.vocab import RelationVocab, Vocab
 
 
 class SelectionFamily(TaskFamily):
@@ -50,6 +56,20 @@ class SelectionFamily(TaskFamily):
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return cast(SelectionTask, task).floor(outputs, split)
+
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        """The last turns of a context, and the response."""
+        config = cast(SelectionConfig, config)
+        tokens = tokens_of(cast(SelectionTask, task).model, vocab)
+        return read_pair(texts, parser, tokens, relations, config.max_length, config.max_turns)
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         super().adapt(task, config)

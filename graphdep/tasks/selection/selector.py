@@ -81,8 +81,11 @@ class ResponseSelector:
             given; or an argument is wrong.
 
     Example:
-        >>> ResponseSelector("best.ckpt").rank(["Do you like tea?"], ["No, I do not.", "The bus is late."])
-        Ranking(ranking=[0, 1], scores=[0.91, 0.04])
+        >>> from graphdep import ResponseSelector
+        >>> selector = ResponseSelector("best.ckpt")
+        >>> ranking = selector.rank(["Do you like tea?"], ["No, I do not.", "The bus is late."])
+        >>> sorted(ranking.ranking), len(ranking.scores)
+        ([0, 1], 2)
     """
 
     def __init__(

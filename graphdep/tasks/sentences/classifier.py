@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -32,6 +32,9 @@ from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.runner.checkpoint import RunState, save_task
 from graphdep.training.runner.predictor import check_batch_size, parser_to_use, resolve_device
 from graphdep.transforms.registry import as_given, name_of
+
+if TYPE_CHECKING:
+    from graphdep.visualization import AttentionMap
 
 _COLUMNS = ("first", "second")
 _FITTED = "the classifier"
@@ -80,13 +83,14 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         cut_words: Words of the last prediction that the model did not read, as there was no room for them.
 
     Example:
-        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=3)
-        >>> model.fit(["A fine film.", "So dull.", ...], ["good", "bad", ...])
-        >>> model.predict(["What a film!"])
-        array(['good'], dtype='<U4')
+        >>> from graphdep import SequenceClassifier
+        >>> texts, labels = ["A fine film.", "So dull."] * 10, ["good", "bad"] * 10
+        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=1, progress=False).fit(texts, labels)
+        >>> model.classes_, model.predict_proba(["What a film!"]).shape
+        (array(['bad', 'good'], dtype='<U4'), (1, 2))
         >>> model.save("reviews.ckpt")
-        >>> SequenceClassifier.load("reviews.ckpt").predict_proba(["What a film!"])
-        array([[0.03, 0.97]])
+        >>> SequenceClassifier.load("reviews.ckpt").predict(["What a film!"]).shape
+        (1,)
     """
 
     _predictor: Predictor | None = None
@@ -176,6 +180,22 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
+    def attention(self, X: Any) -> list[AttentionMap]:
+        """What the words of each text or pair attend to, in every layer and head: with pictures,
+        ``model.attention(["It rains."])[0].plot()``.
+
+        Raises:
+            TypeError, ValueError: As :meth:`predict`, and if the model has no attention between words, or a
+                text is too long for it.
+        """
+        from graphdep.training.runner.attention import attention_of
+
+        check_is_fitted(self, "classes_")
+        assert self._predictor is not None
+        known = self._predictor
+        examples = check_examples("X", X, known.config.num_texts)
+        return [attention_of(known.task, known.state, texts, known.parser) for texts in examples]
+
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep
         predict`` and ``embed``.
@@ -230,7 +250,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             options |= {"max_words": config.max_words, "truncate": config.truncate}
         loaded = cls(config.encoder, config.model, **options)
         loaded.settings = loaded._settings_of(config)
-        loaded.edges = edges or as_given(loaded.settings.pop("edges", None))
+        trained = loaded.settings.pop("edges", None)
+        loaded.edges = as_given(trained) if edges is None else edges
         loaded._set(task, state, os.fspath(file))
         return loaded
 

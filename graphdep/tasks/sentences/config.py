@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from graphdep.tasks.sentences.task import Sentences
 from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
+from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS, ScratchSettings
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms import PRESETS, preset_options
@@ -32,7 +32,7 @@ _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
+class SentenceConfig(PretrainedSettings, ScratchSettings, TrainConfig, kind="sentence"):
     """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
     Self-attention for Sentence Representation" where it gives them.
 
@@ -42,8 +42,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
             models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
-        labels: Tell labels of arcs apart. (default: :obj:`True`)
-        directions: Tell a relation from its inverse. (default: :obj:`True`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, level_embedding, position_embedding, norm_first: Of
             :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
@@ -76,6 +74,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             (default: :obj:`None`)
         layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
             (default: :obj:`1.0`)
+        directions: Tell a relation from its inverse. (default: :obj:`True`)
         **others: As in :class:`TrainConfig`.
 
     Raises:
@@ -87,7 +86,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     edges: str | None = "dt"
     labels: bool = setting(True, later=False)  # runs on sentences have always had it
     max_distance: int = 2
-    directions: bool = setting(True, defines=True)
     min_freq: int = 1
     max_epochs: int = 30
     patience: int | None = 6
@@ -98,14 +96,8 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     hidden_channels: int = 300
     num_layers: int = 3
     heads: int = 6
-    relation_dim: int = setting(30, published=True)
     ff_channels: int = 300
     dropout: float = 0.0
-    relation_attention: bool = setting(True, defines=True)
-    gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)
-    gate_state: str = setting("query", choices=("query", "key"), defines=True)
-    untyped: str = setting("keep", choices=("keep", "gate"), defines=True)
-    level_embedding: bool = setting(True, defines=True)
     head_channels: int = 50
     relation_terms: str = setting("score", choices=("score", "key-value"), defines=True, later=True)
     relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True, later=True)
@@ -125,17 +117,9 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     layer_decay: float = setting(1.0, later=True)
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
-    encoders: ClassVar[Mapping[str, bool]] = {
-        "transformer": True,
-        "word-average": False,
-        "lstm": False,
-        "bilstm": False,
-        "tree-lstm": False,
-        "bitree-lstm": False,
-        "tree-transformer": False,
-    }
+    encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     any_encoder: ClassVar[bool] = True
-    headed: ClassVar[tuple[str, ...]] = ("transformer", "tree-transformer")
+    headed: ClassVar[tuple[str, ...]] = HEADED
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,8 +136,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
                 f"(got {self.encoder!r})"
             )
         self.check_pretrained("an encoder that is trained from scratch")
-        taken = inspect.signature(resolve_task(self.task).dataset).parameters
-        if self.val_from is not None and "val_from" not in taken:
+        if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
@@ -186,11 +169,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             "edges='dam' on a pretrained encoder, on the parser's trees",
             dam and self.trees in ("parser", "gold"),
         )
-
-    @property
-    def reads_labels(self) -> bool:
-        # Relation scores over edges that have no types get those of paths.
-        return super().reads_labels or self.relation_attention
 
     @property
     def pretrained(self) -> bool:

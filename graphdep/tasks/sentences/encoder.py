@@ -69,7 +69,13 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             :obj:`10_000`, :obj:`False`)
 
     Example:
-        >>> make_pipeline(SentenceEncoder("best.ckpt"), LogisticRegression()).fit(texts, labels)
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from graphdep import SentenceEncoder
+        >>> texts, labels = ["It rains.", "The sun shines.", "It snows."], ["wet", "dry", "wet"]
+        >>> model = make_pipeline(SentenceEncoder("best.ckpt"), LogisticRegression()).fit(texts, labels)
+        >>> model.predict(["It rains and snows."]).shape
+        (1,)
     """
 
     parser_failures = 0

@@ -16,6 +16,7 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.metrics import Metric
+from graphdep.training.family.ranks import example_numbers, gather_rows
 
 Outputs = tuple[Tensor, ...]
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
@@ -37,6 +38,7 @@ class LinearSchedule:
     warmup_steps: int
     total_steps: int
 
+    # SequentialLR of two LinearLR multiplies step by step, and so differs in the last digits from this.
     def __call__(self, step: int) -> float:
         """The factor of update ``step``, which counts from 0."""
         # The first update has a share, too: a rate of 0 would waste its batch.
@@ -49,7 +51,12 @@ class LearningTask(L.LightningModule, ABC):
     """Base of the tasks. Edges are derived batch by batch, on the device of the batch; they are never stored.
 
     A subclass sets :attr:`metrics` and defines :meth:`loss` for training, :meth:`outputs` for everything
-    else, and :meth:`score` over the outputs of a whole split.
+    else, and :meth:`score` over the outputs of a whole split. ``trainer.fit`` scores the validation split
+    after each epoch, ``trainer.test(task, loader)`` any other: metrics are logged as ``val_...`` and
+    ``test_...``.
+
+    Where several processes share a split (DDP), its scores are those of the whole split in each of them: see
+    :func:`~graphdep.training.family.ranks.gather_rows`.
 
     Args:
         model: The model.
@@ -78,6 +85,8 @@ class LearningTask(L.LightningModule, ABC):
         self.make_optimizer, self.warmup_steps = optimizer, warmup_steps
         self.val_scores: dict[str, float] = {}
         self._outputs: list[Outputs] = []
+        self._examples: list[Tensor] = []
+        self._seen = 0
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
@@ -85,7 +94,7 @@ class LearningTask(L.LightningModule, ABC):
 
     @abstractmethod
     def outputs(self, batch: Batch) -> Outputs:
-        """What a batch's scores need: tensors of a row an example."""
+        """What a batch's scores need: tensors of a row an example, or as :meth:`rows` says."""
 
     @abstractmethod
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
@@ -94,6 +103,12 @@ class LearningTask(L.LightningModule, ABC):
     @abstractmethod
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """Targets and predictions ``[N]`` that the metrics compare."""
+
+    def rows(self, batch: Batch) -> Tensor:
+        """The example, counted within the batch, of each row of :meth:`outputs`: by default a row an
+        example.
+        """
+        return torch.arange(batch.num_graphs)
 
     def configure_optimizers(self) -> Any:
         if self.make_optimizer is None:
@@ -122,33 +137,64 @@ class LearningTask(L.LightningModule, ABC):
                 f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
                 "try a smaller learning rate (--set lr=...) or precision=32-true"
             )
-        self.log("train_loss", loss.detach(), on_step=False, on_epoch=True, batch_size=batch.num_graphs)
+        self.log_loss("train_loss", loss, batch)
         return loss
 
+    def log_loss(self, name: str, loss: Tensor, batch: Batch) -> None:
+        """Logs the mean of a loss over the examples of an epoch, those of all processes."""
+        self.log(
+            name,
+            loss.detach(),
+            on_step=False,
+            on_epoch=True,
+            batch_size=batch.num_graphs,
+            sync_dist=True,
+        )
+
     def on_validation_epoch_start(self) -> None:
-        self._outputs = []
+        self._start_split()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        self._outputs.append(self.predict_step(batch, batch_idx))
+        self._keep(batch, batch_idx)
 
     def on_validation_epoch_end(self) -> None:
+        when = f" in epoch {self.current_epoch + 1}"
+        self.val_scores = self._score_split("val", "validation", when, self.trainer.val_dataloaders)
+
+    def on_test_epoch_start(self) -> None:
+        self._start_split()
+
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        self._keep(batch, batch_idx)
+
+    def on_test_epoch_end(self) -> None:
+        self._score_split("test", "test", "", self.trainer.test_dataloaders)
+
+    def _start_split(self) -> None:
+        self._outputs, self._examples, self._seen = [], [], 0
+
+    def _keep(self, batch: Batch, batch_idx: int) -> None:
+        self._outputs.append(self.predict_step(batch, batch_idx))
+        self._examples.append(self._seen + self.rows(batch).cpu())
+        self._seen += batch.num_graphs
+
+    def _score_split(self, prefix: str, split: str, when: str, loader: Any) -> dict[str, float]:
+        """Scores and logs what was kept of a split, and forgets it."""
         # Over the whole split: a mean of correlations, or of uneven batches, would be another number.
         outputs = join_outputs(self._outputs)
+        if self.trainer.world_size > 1:
+            outputs = gather_rows(outputs, example_numbers(loader, self._examples))
+        self._start_split()
+        advice = "try a smaller learning rate (--set lr=...) or precision=32-true"
         if not all(output.isfinite().all() for output in outputs):
-            raise TrainingError(
-                f"outputs on the validation split are not finite in epoch {self.current_epoch + 1}: try a "
-                "smaller learning rate (--set lr=...) or precision=32-true"
-            )
-        self.val_scores = self.score(outputs, "val")
-        for name, value in self.val_scores.items():
+            raise TrainingError(f"outputs on the {split} split are not finite{when}: {advice}")
+        scores = self.score(outputs, prefix)
+        for name, value in scores.items():
             if not math.isfinite(value):
-                raise TrainingError(
-                    f"{name} became {value} in epoch {self.current_epoch + 1}: try a smaller learning rate "
-                    "(--set lr=...) or precision=32-true"
-                )
-        self._outputs = []
-        for name, value in self.val_scores.items():
-            self.log(name, value)
+                raise TrainingError(f"{name} became {value}{when}: {advice}")
+        # All processes have the same scores by now, which Lightning does not know.
+        self.log_dict(scores, sync_dist=True)
+        return scores
 
     def predict_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> Outputs:
         """The outputs of a batch, on the CPU."""

@@ -32,6 +32,12 @@ class ModelPreset:
         overrides: Further settings. (default: none)
         stands_for: The name that says it as a model and controls, e.g. ``"dt@random"`` of ``"dt-random"``.
             (default: :obj:`None`)
+
+    Example:
+        >>> from graphdep.training import ModelPreset, resolve_model
+        >>> preset = ModelPreset("DT of one layer", edges="dt", overrides={"num_layers": 1})
+        >>> preset.settings["num_layers"], resolve_model("dt").edges
+        (1, 'dt')
     """
 
     summary: str

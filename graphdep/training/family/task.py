@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from graphdep.datasets.base.known_options import option_names
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.metrics import Metric
 
@@ -34,6 +35,10 @@ class Task(ABC):
     gold_trees: bool = field(default=False, kw_only=True)
 
     kind: ClassVar[str]
+
+    def takes(self, option: str) -> bool:
+        """Whether the dataset has an option of that name."""
+        return option in option_names(self.dataset)
 
     @property
     @abstractmethod

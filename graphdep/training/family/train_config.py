@@ -72,6 +72,12 @@ class TrainConfig:
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+
+    Example:
+        >>> from graphdep.training import TrainConfig
+        >>> config = TrainConfig.of("dt", task="sst", hidden_channels=64, heads=4)
+        >>> config.edges, config.hidden_channels, config.seed
+        ('dt', 64, 0)
     """
 
     task: str

@@ -71,6 +71,20 @@ def test_probabilities_are_those_of_the_model_on_each_text_alone(fitted):
         np.testing.assert_allclose(row, expected.numpy(), atol=1e-6)
 
 
+def test_what_texts_attend_to(fitted, tmp_path):
+    texts = ["a fine film", "unknown"]
+    maps = fitted.attention(texts)
+    assert [shown.words for shown in maps] == [["[ROOT]", *text.split()] for text in texts]
+    fitted.save(tmp_path / "model.ckpt")
+    for text, shown in zip(texts, maps):
+        alone = graphdep.attention_map(tmp_path / "model.ckpt", text, parser="chain")
+        assert torch.equal(shown.alpha, alone.alpha)
+    with pytest.raises(ValueError, match=r"'X\[0\]' must be a single text"):
+        fitted.attention(PAIRS)
+    with pytest.raises(NotFittedError):
+        new().attention(texts)
+
+
 @pytest.mark.parametrize(
     "texts",
     [np.array(TEXTS), pd.Series(TEXTS, index=range(5, 23)), tuple(TEXTS), np.array(TEXTS, dtype=object)],

@@ -219,6 +219,7 @@ def test_wrong_settings(checkpoint, tmp_path):
 def test_arguments_are_kept_as_given_and_nothing_is_loaded_before_it_is_needed():
     options = {
         "parser": "stanza:xx",
+        "edges": "dra",
         "batch_size": -1,
         "device": "cpu",
         "progress": True,
