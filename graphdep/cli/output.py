@@ -25,7 +25,8 @@ def print_scores(result: dict[str, Any]) -> None:
     """A run's scores for people."""
     from graphdep.training.family.task import legend
 
-    beside = {"score": result["metrics"], "no skill": result["floor"], "references": result["reference"]}
+    beside = {"score": result["metrics"], "no skill": result["floor"]}
+    beside |= {"encoder, not trained": result.get("floor_frozen", {}), "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
     table = Table(
         "metric",

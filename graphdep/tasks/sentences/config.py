@@ -152,7 +152,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     later: ClassVar[tuple[str, ...]] = (
         *("relation_terms", "relation_start", "scaling", "arcs", "pieces", "links", "cls_links"),
         *("relation_links", "relation_position", "type_embedding", "val_from", "max_length"),
-        *("freeze_layers", "head_lr", "layer_decay"),
+        *("freeze_layers", "head_lr", "layer_decay", "floor_frozen"),
     )
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,

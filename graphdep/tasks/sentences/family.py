@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import torch
 from torch_geometric.data import Data
@@ -16,6 +16,7 @@ from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
 from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, with_types
+from graphdep.tasks.sentences.frozen import probe_scores
 from graphdep.tasks.sentences.learning_task import SentenceTask
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.tasks.sentences.published import PAPER
@@ -33,6 +34,9 @@ from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
 
 class SentenceFamily(TaskFamily):
     """A label or a grade of sentences or of pairs of sentences."""
@@ -45,6 +49,10 @@ class SentenceFamily(TaskFamily):
     used_by = "graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`"
     published: ClassVar[Mapping[str, Published]] = PAPER
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
+    frozen = (
+        "a logistic regression, of numbers a ridge regression, on vectors u, v of the texts (of a pair "
+        "|u - v| and u * v), means over their nodes by the encoder before its training"
+    )
 
     def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
         config, task = cast(SentenceConfig, config), cast(Sentences, self.tasks[config.task])
@@ -67,6 +75,12 @@ class SentenceFamily(TaskFamily):
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return cast(SentenceTask, task).goal.floor(splits.targets("train"), outputs[1], split)
+
+    def floor_frozen(
+        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        goal = cast(Sentences, self.tasks[config.task]).goal
+        return probe_scores(goal, splits, config.splits, encoder)
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         config = cast(SentenceConfig, config)

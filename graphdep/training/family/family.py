@@ -56,6 +56,8 @@ class TaskFamily(ABC):
     """What papers report, by task."""
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The scores of a table by task, the main one first. (default: those of the floor)"""
+    frozen: ClassVar[str] = ""
+    """What :meth:`floor_frozen` computes, to stand under tables."""
     floor_reads: ClassVar[tuple[str, ...]] = ("train",)
     """Splits that :meth:`floor` needs beside the one that is scored."""
     files: ClassVar[tuple[str, ...]] = ()
@@ -68,6 +70,19 @@ class TaskFamily(ABC):
     @abstractmethod
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         """What no skill gets, by the names of the metrics: ``<split>_<metric>``."""
+
+    def floor_frozen(
+        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        """What a pretrained encoder gets before it is trained, by the names of the metrics, of all splits
+        that are scored; :attr:`frozen` says how. Empty where there is no such floor.
+
+        Args:
+            config: The settings.
+            splits: The data.
+            encoder: The encoder, as it was loaded.
+        """
+        return {}
 
     def config(self, task: str) -> type[TrainConfig]:
         """The settings of one of its tasks."""

@@ -137,15 +137,21 @@ def ablate(
     console = console or Console(stderr=True)
     rows = {model: Row(model, own.models[model].summary, [], {}) for model in models}
     total, done = len(models) * len(seeds), 0
+    # An encoder is the same before each training: it is asked once for all runs that share its data.
+    frozen: dict[int, dict[str, float]] = {}
     # A seed of every model first: an interrupted table is still a fair one.
     for number, seed in enumerate(seeds):
         for model in models:
             config, done = configs[model][number], done + 1
             title = f"[{done}/{total}] {model} seed {seed}"
             target = run_folder(config, data[model], folder)
+            given: Any = {"splits": data[model], "title": title, "console": console}
             try:
-                result = train(config, target, splits=data[model], resume=True, title=title, console=console)
+                known = frozen.get(id(data[model]))
+                result = train(config, target, resume=True, floor_frozen=known, **given)
                 rows[model].results.append(result)
+                if floor := result.get("floor_frozen"):  # runs of before have none
+                    frozen.setdefault(id(data[model]), floor)
             except Exception as error:  # whatever one run dies of must not lose the others
                 rows[model].errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
@@ -172,6 +178,7 @@ def ablate(
             for row in rows.values()
         ],
         "floor": finished[0]["floor"] if finished else {},
+        "floor_frozen": next(iter(frozen.values()), {}),
         "reference": finished[0]["reference"] if finished else {},
         "signature": configs[models[0]][0].signatures(),
         "paper": None
