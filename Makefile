@@ -19,6 +19,9 @@ RUN_DEPS := check-python
 RUN := PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" "$(PYTHON)"
 endif
 
+# As many processes as there are cores: a test has one thread.
+WORKERS ?= auto
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo extras test lint typecheck pytest format bench bench-scaling gpu-check check-python
@@ -27,7 +30,7 @@ endif
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
 	@echo "make extras     install extras: make extras EXTRAS=pretrained,enhanced"
-	@echo "make test       install the development tools, then: ruff, mypy, pytest"
+	@echo "make test       install the development tools, then: ruff, mypy, pytest on all cores (WORKERS=1: on one)"
 	@echo "make bench      speed of the attention backends against their peers"
 	@echo "make bench-scaling  time and memory of dt as sentences and batches grow, into runs/scaling"
 	@echo "make gpu-check  backend equality and the benchmark on CUDA; says so where there is no GPU"
@@ -55,7 +58,7 @@ typecheck: $(VENV)/.dev
 
 pytest: $(VENV)/.dev
 	@echo "== pytest"
-	@$(BIN)/pytest $(PYTEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 # One after the other, even under make -j: the quick checks first.
 typecheck: | lint

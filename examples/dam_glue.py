@@ -65,15 +65,15 @@ num_relations = len(train_dataset.relations)
 # The four methods: which edges there are, and what they add.
 size, heads = encoder.hidden_channels, encoder.heads
 if args.method == "bert":
-    edges = resolve("transformer")
+    edges = resolve("transformer", implicit=True)
 elif args.method == "dt":
-    edges = resolve("dt", scope="example")
+    edges = resolve("dt", scope="example", implicit=True)
     encoder.add_terms(lambda: GatedRelationScore(size, heads, num_relations, gate="tanh", start="closed"))
 elif args.method == "g2g":
-    edges = resolve("g2g")
+    edges = resolve("g2g", implicit=True)
     encoder.add_terms(lambda: RelationKeyValue(num_relations, heads, size // heads))
 else:
-    edges = resolve("dam")
+    edges = resolve("dam", implicit=True)
     encoder.add_relations(RelationEmbedding(num_relations, encoder.embedding_channels))
 
 model = SentenceModel(encoder, ClassificationHead(size, train_dataset.num_classes, dropout=0.1)).to(device)

@@ -50,7 +50,7 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 # The only line that differs between Transformer+DRA and its baselines, but for the positions below. A
 # transform of your own gets whole batches: its edges must stay within an example.
-edges = T.resolve(args.edges)
+edges = T.resolve(args.edges, implicit=True)
 options = {"parser": args.parser, "raw_from": args.raw_from, "min_freq": 3 if paper else 1}
 train_dataset = DailyDialog(args.root, "train", limit=args.limit, **options)
 val_dataset = DailyDialog(args.root, "val", vocab=train_dataset.vocab, **options)

@@ -40,7 +40,7 @@ seed_everything(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 # Edges are not stored: the transform derives them from the tree, here for a whole batch at once.
-edges = T.resolve("transformer-utterance") if args.model == "transformer" else T.resolve("dt", max_distance=2)
+edges = T.resolve("transformer-utterance" if args.model == "transformer" else "dt", implicit=True)
 goal = ENTAILMENT if args.task == "sick-e" else RELATEDNESS
 options = {"task": "entailment" if args.task == "sick-e" else "relatedness", "parser": args.parser}
 options |= {"raw_from": args.raw_from}

@@ -54,7 +54,7 @@ test_loader = DataLoader(test_dataset, batch_size=128)
 
 # The baselines read words and tree from the node table, and leave the edges alone.
 num_words = len(train_dataset.vocab)
-edges = T.resolve("dt") if args.encoder == "dt" else T.resolve("transformer-utterance")
+edges = T.resolve("dt" if args.encoder == "dt" else "transformer-utterance", implicit=True)
 if args.encoder in ("dt", "transformer"):
     encoder = DependencyTransformer(
         num_words,

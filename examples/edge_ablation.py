@@ -33,7 +33,7 @@ args = parser.parse_args()
 
 neighbours = G.DependencyEdges("both") | G.SelfLoops()
 rows: dict[str, T.BaseTransform] = {
-    "complete": T.Compose([G.CompleteEdges("utterance")]),
+    "complete": T.Compose([G.CompleteEdges("utterance", implicit=True)]),
     "dra": T.Compose([G.DependencyEdges("governor") | G.RootEdges("utterance") | G.SelfLoops()]),
     "dra, random tree": T.Compose([G.RandomTree(seed=0), G.resolve("dra")]),
     "dra, chain": T.Compose([G.ChainTree(), G.resolve("dra")]),

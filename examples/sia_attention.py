@@ -51,7 +51,8 @@ else:
 
     torch.manual_seed(0)
     encoder = load_encoder(args.encoder)
-    model, edges, relations = SIA(encoder, max_sum=args.max_sum), resolve("transformer"), RelationVocab()
+    model, relations = SIA(encoder, max_sum=args.max_sum), RelationVocab()
+    edges = resolve("transformer", implicit=True)
     tokens = encoder.tokens
 
 context = args.context or ["Do you sell any snack with nuts?", "Is it sweet?"]

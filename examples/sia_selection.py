@@ -67,7 +67,7 @@ if args.edges != "none":  # the only line that differs between the rows of Table
     encoder = SIA(encoder, edges=args.edges, max_sum=args.max_sum)
 model = SelectionModel(encoder).to(device)
 
-edges = resolve("transformer")  # of the encoder itself
+edges = resolve("transformer", implicit=True)  # of the encoder itself
 train_loader = DataLoader(train_dataset, args.batch_size, shuffle=True)
 val_loader, test_loader = (
     DataLoader(Corpus(args.root, split, limit=args.limit_eval, **options), 4 * args.batch_size)

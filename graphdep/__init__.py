@@ -1,4 +1,18 @@
-"""Syntax-informed Transformers on PyTorch Geometric."""
+"""Syntax-informed Transformers on PyTorch Geometric.
+
+==========================  ==================================================================
+:mod:`graphdep.parsing`     texts to trees: :class:`Sentence`
+:func:`to_data`             trees to PyG ``Data``
+:mod:`graphdep.transforms`  edges: who may attend to whom
+:mod:`graphdep.nn`          message-passing layers and models that attend along them
+:mod:`graphdep.datasets`    corpora as ``InMemoryDataset``
+:mod:`graphdep.tasks`       what is learned from a corpus, in families
+:mod:`graphdep.training`    runs, checkpoints, ablations, comparisons
+==========================  ==================================================================
+
+Trained models answer through :class:`SequenceClassifier`, :class:`SentenceEncoder`, :class:`Responder` and
+:class:`ResponseSelector`.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -48,3 +62,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

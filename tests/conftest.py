@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 # Before torch is imported: on small tensors a second thread costs more than it brings, most of all when other
 # programs run.
@@ -20,6 +23,7 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.parsing import pybart_rules
 from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
+from graphdep.transforms import registry
 
 # Repeatable by default; HYPOTHESIS_PROFILE=explore looks for new cases.
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)
@@ -140,6 +144,36 @@ def no_pybart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "pybart" else find_spec(name, *rest)
     )
+
+
+@pytest.fixture
+def no_own_edges(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No edges are registered but those that a test registers, which are gone after it, and so are modules of
+    its folder.
+    """
+    monkeypatch.setattr(registry, "_own", {})
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield
+    for name, module in [*sys.modules.items()]:
+        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def install_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Makes a package of one module with entry points, as an installer would."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def installed(module: str, code: str, **entries: str) -> None:
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        (tmp_path / f"{module}.py").write_text(code)
+        about = tmp_path / f"{module}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        lines = [f"{name} = {value}" for name, value in entries.items()]
+        (about / "entry_points.txt").write_text("\n".join(["[graphdep.edges]", *lines, ""]))
+
+    return installed
 
 
 @pytest.fixture(scope="session")

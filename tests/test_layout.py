@@ -19,6 +19,7 @@ import graphdep
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "graphdep"
 MODULES = sorted(p for p in PACKAGE.rglob("*.py"))
+USED = [p for p in MODULES if PACKAGE / "testing" not in p.parents]  # which is for those who test
 PACKAGES = [p for p in MODULES if p.name == "__init__.py" and p.read_text(encoding="utf-8").strip()]
 # Folders in which the name of an exported class gives the name of its file.
 ONE_CLASS_A_FILE = ("transforms", "nn/attention", "nn/conv", "nn/models", "datasets")
@@ -106,16 +107,32 @@ def test_typed_and_versioned():
     assert [entry.value for entry in entries] == ["graphdep.cli:app"]
 
 
-def test_what_is_imported_is_declared():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+def imported(modules: list[Path]) -> set[str]:
+    """The distributions that some modules import."""
+    nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     found = {n.partition(".")[0] for n in names} - sys.stdlib_module_names - {"graphdep"}
-    found = {{"sklearn": "scikit-learn"}.get(n, n).replace("_", "-") for n in found}
-    requirements = importlib.metadata.requires("graphdep") or []
-    declared = {re.match(r"[\w.-]+", r)[0].lower() for r in requirements if "extra == 'dev'" not in r}
-    assert not found - declared
+    return {{"sklearn": "scikit-learn"}.get(n, n).replace("_", "-") for n in found}
+
+
+@pytest.fixture(scope="module")
+def declared() -> dict[str, set[str]]:
+    """The distributions that the package asks for, and those of its extras by their names."""
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has none")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {key: {re.match(r"[\w.-]+", r)[0].lower() for r in some} for key, some in lists.items()}
+
+
+def test_what_is_imported_is_declared(declared):
+    extras = {key: some for key, some in declared.items() if key != "dev"}
+    assert not imported(USED) - set().union(*extras.values())
+    assert not imported(MODULES) - set().union(*declared.values())
+
+
+def test_what_is_declared_is_imported(declared):
+    assert not declared[""] - imported(USED)
 
 
 def test_whatever_is_no_code_is_shipped():

@@ -99,7 +99,7 @@ class LiteralDT(nn.Module):
 def dra_methods(batch: Batch, channels: int, heads: int) -> dict[str, Callable[[Tensor], Tensor]]:
     batch = resolve("dra")(batch)
     methods = _conv_methods(
-        lambda backend: DRAConv(channels, channels // heads, heads, backend=backend), batch, ()
+        lambda backend: DRAConv(channels, channels // heads, heads, backend=backend), batch
     )
     peer = TransformerConv(channels, channels // heads, heads, root_weight=False).to(batch.ptr.device)
     methods["TransformerConv"] = lambda x: peer(x, batch.edge_index)
@@ -112,9 +112,9 @@ def dra_methods(batch: Batch, channels: int, heads: int) -> dict[str, Callable[[
 
 
 def transformer_methods(batch: Batch, channels: int, heads: int) -> dict[str, Callable[[Tensor], Tensor]]:
-    batch = resolve("transformer")(batch)
-    methods = _conv_methods(lambda b: AttentionConv(channels, channels // heads, heads, backend=b), batch, ())
-    pairs = AttentionLayout(batch.edge_index, batch.num_nodes, clique=batch.clique, ptr=batch.ptr).pairs
+    batch = resolve("transformer", implicit=True)(batch)
+    methods = _conv_methods(lambda b: AttentionConv(channels, channels // heads, heads, backend=b), batch)
+    pairs = AttentionLayout.of(batch).pairs
     peer = TransformerConv(channels, channels // heads, heads, root_weight=False).to(pairs.device)
     methods["TransformerConv"] = lambda x: peer(x, pairs)
     methods["padded SDPA"] = PaddedSDPA(channels, heads, batch, None).to(pairs.device)
@@ -122,16 +122,16 @@ def transformer_methods(batch: Batch, channels: int, heads: int) -> dict[str, Ca
 
 
 def dt_methods(batch: Batch, channels: int, heads: int) -> dict[str, Callable[[Tensor], Tensor]]:
-    batch = resolve("dt", max_distance=2)(batch)
+    batch = resolve("dt", max_distance=2, implicit=True)(batch)
     size, num_relations = channels // heads, len(RelationVocab())
 
     def conv(backend: str) -> GatedRelationConv:
         return GatedRelationConv(channels, size, heads, num_relations=num_relations, backend=backend)
 
-    methods = _conv_methods(conv, batch, (batch.edge_type,))
-    types = to_dense_adj(batch.edge_index, batch.batch, batch.edge_type).mT
-    pairs = AttentionLayout(batch.edge_index, batch.num_nodes, clique=batch.clique, ptr=batch.ptr).pairs
-    pair_types = torch.cat([batch.edge_type, batch.edge_type.new_zeros(pairs.size(1) - batch.num_edges)])
+    methods = _conv_methods(conv, batch)
+    written = AttentionLayout.of(batch).materialize()
+    types = to_dense_adj(written.edge_index, batch.batch, written.edge_type).mT
+    pairs, pair_types = written.edge_index, written.edge_type
     peer = TransformerConv(channels, size, heads, edge_dim=30, root_weight=False).to(pairs.device)
     relation = nn.Embedding(num_relations, 30).to(pairs.device)
     methods["TransformerConv(edge_dim)"] = lambda x: peer(x, pairs, relation(pair_types))
@@ -141,13 +141,12 @@ def dt_methods(batch: Batch, channels: int, heads: int) -> dict[str, Callable[[T
 
 
 def _conv_methods(
-    make: Callable[[str], AttentionConv], batch: Batch, args: tuple[Tensor, ...]
+    make: Callable[[str], AttentionConv], batch: Batch
 ) -> dict[str, Callable[[Tensor], Tensor]]:
     """Our layer with each backend. The layout is built anew in every call, as for one layer on a fresh
     batch; a model shares it between its layers.
     """
     methods: dict[str, Callable[[Tensor], Tensor]] = {}
-    clique = batch.get("clique")
     lin = nn.Linear(make("auto").in_channels, 3 * make("auto").in_channels).to(batch.ptr.device)
     methods["projections only"] = lin
     for backend in ("auto", "reference", "segment", "dense"):
@@ -155,7 +154,7 @@ def _conv_methods(
             continue
         layer = make(backend).to(batch.ptr.device)
         methods[f"graphdep {backend}"] = lambda x, layer=layer: layer(  # type: ignore[misc]
-            x, batch.edge_index, *args, clique=clique, ptr=batch.ptr
+            x, AttentionLayout.of(batch)
         )
     return methods
 
@@ -249,7 +248,7 @@ def construction_rows(rounds: int, device: str) -> list[list[str]]:
     batch, rows = make_batch([20] * 64, device), []
     synchronize = torch.cuda.synchronize if device != "cpu" else lambda: None
     options = {"sia": {"max_sum": 4}, "dt": {"max_distance": 2}}
-    transforms = {name: resolve(name, **options.get(name, {})) for name in PRESETS}
+    transforms = {name: resolve(name, implicit=True, **options.get(name, {})) for name in PRESETS}
     runs = {name: (lambda t=t: t(batch)) for name, t in transforms.items()}
     for name, seconds in interleaved(runs, rounds, synchronize).items():
         rows.append([name, f"{64 * 20 / seconds / 1e3:.0f}", f"{seconds * 1e3:.2f}"])

@@ -90,8 +90,9 @@ def additive_mask(batch: Batch, longest: int) -> Tensor:
     clique = pad_sequence(batch.clique.split(batch.ptr.diff().tolist()), batch_first=True, padding_value=-1)
     allowed = (clique[:, :, None] == clique[:, None]) & (clique >= 0)[:, None]
     allowed |= torch.eye(longest, dtype=torch.bool, device=clique.device)
-    source, target = batch.edge_index - batch.ptr[batch.batch[batch.edge_index]]
-    allowed[batch.batch[batch.edge_index[1]], target, source] = True
+    example = batch.batch[batch.edge_index_explicit]
+    source, target = batch.edge_index_explicit - batch.ptr[example]
+    allowed[example[1], target, source] = True
     mask = torch.zeros(allowed.shape, device=clique.device)
     return mask.masked_fill_(~allowed, torch.finfo(mask.dtype).min)[:, None]
 
@@ -123,7 +124,7 @@ def make_batches(args: argparse.Namespace, encoder: PretrainedEncoder) -> list[B
         sentences = [["the"] * (length - 2) for length in read_lengths(args.lengths, args.max_length)]
     else:
         sentences = read_sentences(args)
-    count, source, edges = args.batches * args.batch_size, random.Random(0), resolve("dam")
+    count, source, edges = args.batches * args.batch_size, random.Random(0), resolve("dam", implicit=True)
     chosen = source.choices(sentences, k=count)
     examples = [make_example(words, encoder, source, args.max_length) for words in chosen]
     batches = (examples[i : i + args.batch_size] for i in range(0, count, args.batch_size))

@@ -120,7 +120,7 @@ def build(
         encoder = TreeLSTM(num_words, hidden_channels=tree_channels, execution=execution)
     else:
         syntax = name == "dt"
-        edges = resolve("dt", max_distance=2) if syntax else resolve("transformer-utterance")
+        edges = resolve("dt" if syntax else "transformer-utterance", implicit=True)
         encoder = DependencyTransformer(
             num_words,
             len(dataset.relations),

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from graphdep import RelationVocab, Vocab, to_data
+from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv, SIAConv
 from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
 from graphdep.testing import assert_same_data, random_sentence
@@ -75,7 +76,8 @@ def transform_checks(device: str) -> Iterator[Check]:
     for name in PRESETS:
 
         def check(name: str = name) -> None:
-            assert_same_data(resolve(name)(batch.clone().to(device)).to("cpu"), resolve(name)(batch))
+            for edges in (resolve(name), resolve(name, implicit=True)):
+                assert_same_data(edges(batch.clone().to(device)).to("cpu"), edges(batch))
 
         yield f"edges: {name}", check
 
@@ -84,8 +86,7 @@ def results(module: nn.Module, data: Data, *inputs: Tensor, bfloat16: bool = Fal
     """Output and gradients of every parameter."""
     with torch.autocast(data.node_type.device.type, torch.bfloat16, enabled=bfloat16):
         if isinstance(module, AttentionConv):
-            options = {"ptr": data.ptr} | ({"clique": data.clique} if "clique" in data else {})
-            out = module(inputs[0], data.edge_index, *inputs[1:], **options)
+            out = module(inputs[0], AttentionLayout.of(data))
         else:
             out = module(data)
     grads = torch.autograd.grad(out.float().sin().sum(), [*module.parameters()])
@@ -115,9 +116,8 @@ def layer_checks(device: str) -> Iterator[Check]:
         if preset not in PRESETS:
             print(f"left out: {module}, there is no preset {preset!r}")
             continue
-        data = resolve(preset)(make_batch(4))
+        data = resolve(preset, implicit=True)(make_batch(4))
         inputs = [torch.randn(data.num_nodes, 24, generator=torch.Generator().manual_seed(0))]
-        inputs += [data.edge_type] if isinstance(module, GatedRelationConv) else []
         for bfloat16 in (False, True):
 
             def check(
@@ -145,7 +145,7 @@ def train_by_hand(device: str) -> None:
     optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
     losses = []
     for _ in range(60):
-        loss = nn.functional.cross_entropy(net(resolve("dt")(data)), data.y)
+        loss = nn.functional.cross_entropy(net(resolve("dt", implicit=True)(data)), data.y)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -100,7 +100,7 @@ def make_batches(args: argparse.Namespace, encoder: PretrainedEncoder) -> list[B
         lengths = random.Random(0).choices(read_lengths(args.lengths, args.max_length), k=count)
     else:
         lengths = sample_lengths(count, args.max_length)
-    source, edges = random.Random(1), resolve("transformer")
+    source, edges = random.Random(1), resolve("transformer", implicit=True)
     examples = [make_example(length, encoder, source) for length in lengths]
     batches = (examples[i : i + args.batch_size] for i in range(0, count, args.batch_size))
     return [edges(Batch.from_data_list(batch).to(args.device)) for batch in batches]

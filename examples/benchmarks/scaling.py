@@ -36,6 +36,7 @@ from torch_geometric.utils import to_dense_adj
 
 from graphdep import RelationVocab
 from graphdep.io import atomic_path
+from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.models import DependencyTransformer
 from graphdep.transforms import resolve
 
@@ -56,7 +57,8 @@ class LiteralEncoder(DependencyTransformer):
             layer.conv.relation = self.relation
 
     def forward(self, data: Data) -> Tensor:
-        types = to_dense_adj(data.edge_index, data.batch, data.edge_type).mT
+        layout = AttentionLayout.of(data)
+        types = to_dense_adj(layout.edge_index, data.batch, layout.edge_type).mT
         x = self.embedding(data)
         for layer in self.layers:
             layer.conv.types = types
@@ -82,7 +84,7 @@ def build(model: str) -> DependencyTransformer:
 
 def measure(model: str, words: int, sentences: int, rounds: int, device: str) -> dict[str, float]:
     """Seconds and MiB of one point; for a process of its own."""
-    edges = resolve("transformer-utterance") if model == "transformer" else resolve("dt", max_distance=2)
+    edges = resolve("transformer-utterance" if model == "transformer" else "dt", implicit=True)
     encoder = build(model).to(device)
 
     def batch_of(words: int, sentences: int) -> Data:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
 from graphdep.io.limits import check_limit
 
 
@@ -33,11 +34,12 @@ def ablate(
     reference: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL",
-            help="The model that the others are tested against. [default: transformer, else the first]",
+            metavar="NAME",
+            help="The model, or the edges, that the others are tested against. [default: transformer, else "
+            "the first]",
         ),
     ] = None,
-    edges: o.Edges = None,
+    edges: o.RowEdges = None,
     root: o.Root = None,
     raw_from: o.RawFrom = None,
     parser: o.Parser = None,
@@ -48,7 +50,7 @@ def ablate(
     output: o.Output = None,
     json: o.Json = False,
 ) -> None:
-    """Compare models: train each with several seeds and make the table.
+    """Compare models, or edges in one model: train each with several seeds and make the table.
 
     The table has mean ± standard deviation, the paper's number beside ours and the no-skill floor. It is
     written as Markdown and CSV, with a plot. Interrupted, the same command goes on where it stopped;
@@ -59,10 +61,20 @@ def ablate(
         ~/Downloads/SICK
 
         graphdep ablate --models dt,dt-random,dt-chain --max-epochs 10 --set lr=0.01 --output runs/controls
+
+        graphdep ablate --models dt --edges transformer,dra,my_edges:Window
     """
     check_limit("seeds", seeds)
     say_loading()
-    given: dict[str, Any] = {"edges": edges, "root": root, "raw_from": raw_from, "parser": parser}
+    rows = _names(edges or "")
+    if len(rows) == 1:
+        edges, rows = rows[0], []
+    given: dict[str, Any] = {
+        "edges": None if rows else edges,
+        "root": root,
+        "raw_from": raw_from,
+        "parser": parser,
+    }
     given |= {"max_epochs": max_epochs, "limit_train": limit_train, "seed": seed}
     shared = o.gather({**given, "task": task}, settings)
     del shared["task"]
@@ -70,12 +82,17 @@ def ablate(
     if "model" in shared:
         raise ValueError("'model' is not a setting of all runs: use --models")
     from graphdep.tasks import family_of
+    from graphdep.training import TrainConfig
 
     names = [*family_of(task).default_models]
     if models is not None:
-        names = [name.strip() for name in models.split(",") if name.strip()]
+        names = _names(models)
+    elif rows:
+        names = [TrainConfig.of_task(task).default_model()]
     for name in names:
         o.config_of(name, {**shared, "task": task})
+    for row in rows:
+        import_edges(row)
     folder = output or Path("runs", f"ablation_{task}")
 
     from graphdep.training.table.ablation import ablate as run
@@ -85,6 +102,7 @@ def ablate(
         names,
         range(first, first + seeds),
         folder,
+        edges=rows,
         settings=shared,
         reference=reference,
         command=command_line(ctx),
@@ -94,6 +112,10 @@ def ablate(
         print_json(summary | {"files": paths})
     if any(row["failed"] for row in summary["rows"]):
         raise typer.Exit(1)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:

@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from graphdep import __version__
 from graphdep.cli.ablate import ablate
 from graphdep.cli.attention import attention
 from graphdep.cli.compare import compare
@@ -19,11 +18,13 @@ from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
 from graphdep.cli.generate import generate
 from graphdep.cli.human_eval import human_eval
+from graphdep.cli.models import models
 from graphdep.cli.parse import parse
 from graphdep.cli.predict import predict
 from graphdep.cli.rank import rank
 from graphdep.cli.submit import submit
 from graphdep.cli.train import train
+from graphdep.version import __version__
 
 app = typer.Typer(
     cls=ErrorGroup,
@@ -53,7 +54,20 @@ def main(
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
-for command in (demo, parse, train, evaluate, generate, rank, embed, predict, submit, ablate, compare):
+for command in (
+    demo,
+    parse,
+    train,
+    evaluate,
+    generate,
+    rank,
+    embed,
+    predict,
+    submit,
+    models,
+    ablate,
+    compare,
+):
     app.command()(command)
 app.command()(attention)
 app.add_typer(human_eval, name="human-eval")

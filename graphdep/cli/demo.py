@@ -134,9 +134,10 @@ def parse_texts(console: Console) -> list[Sentence]:
 
 def draw_trees(sentence: Sentence, output: Path) -> list[Path]:
     """The tree with the edges of DRA, and the relation matrix of DT."""
-    from graphdep import RelationVocab, to_data
+    from graphdep.data import to_data
     from graphdep.transforms import resolve
     from graphdep.visualization import plot_edge_matrix, plot_tree
+    from graphdep.vocab import RelationVocab
 
     data = to_data([sentence])
     labels = ["[ROOT]", *sentence.form]
@@ -155,7 +156,7 @@ def draw_trees(sentence: Sentence, output: Path) -> list[Path]:
 
 def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) -> list[Path]:
     """Attention heat maps of the first trained ``dt``."""
-    from graphdep import to_data
+    from graphdep.data import to_data
     from graphdep.training import load_task
     from graphdep.visualization import attention_weights, plot_attention
 

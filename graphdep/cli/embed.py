@@ -13,6 +13,9 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output, read_lines
 from graphdep.cli.output import print_json
+from graphdep.cli.own_edges import import_edges
+from graphdep.io.limits import MAX_WORDS
+from graphdep.parsing.word_limit import WordLimit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +35,9 @@ def embed(
         ),
     ] = None,
     parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -53,7 +59,12 @@ def embed(
 
     from graphdep.tasks.sentences.encoder import SentenceEncoder
 
-    encoder = SentenceEncoder(checkpoint, parser=parser, batch_size=batch_size, progress=None)
+    limit = WordLimit(max_words, truncate)
+    for number, line in enumerate(texts if source is not None else (), start=1):
+        limit.check(line, f"{source}:{number}")
+    options: dict[str, Any] = {"parser": parser, "batch_size": batch_size, "progress": None}
+    options["edges"] = edges and import_edges(edges)
+    encoder = SentenceEncoder(checkpoint, max_words=max_words, truncate=truncate, **options)
     vectors = encoder.transform(texts)
     result: dict[str, Any] = {
         "checkpoint": str(checkpoint),

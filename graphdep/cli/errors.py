@@ -9,6 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+_OF_USERS = ("ValueError", "TrainingError", "ConlluError", "ParserUnavailableError", "UnknownEdgesError")
+
 
 class ErrorGroup(TyperGroup):
     """Commands whose errors are one line on stderr and exit code 2; ``GRAPHDEP_DEBUG=1`` shows the
@@ -39,7 +41,7 @@ class ErrorGroup(TyperGroup):
 def describe(error: BaseException) -> str:
     """An error in one line; what a user cannot have caused keeps its name and says how to see more."""
     text = " ".join(str(error).split())
-    if type(error).__name__ in ("ValueError", "TrainingError", "ConlluError", "ParserUnavailableError"):
+    if type(error).__name__ in _OF_USERS:
         return text
     if type(error) is ImportError and "install" in text:  # an extra that is not there; the text names it
         return text

@@ -17,6 +17,7 @@ def evaluate(
     root: o.Root = None,
     raw_from: o.RawFrom = None,
     parser: o.Parser = None,
+    edges: o.Edges = None,
     accelerator: Annotated[
         str | None, typer.Option(help="auto, cpu or gpu. [default: as in training]")
     ] = None,
@@ -25,8 +26,8 @@ def evaluate(
 ) -> None:
     """Score a trained model on a split, exactly as its training did, unless a setting is given.
 
-    A checkpoint chooses no file, folder or parser but "bundled": where it was trained with others than the
-    defaults, repeat or replace them. The error says how.
+    A checkpoint chooses no file, folder, edges of your own or parser but "bundled": where it was trained with
+    others than the defaults, repeat or replace them. The error says how.
 
     Examples:
         graphdep evaluate --checkpoint runs/.../best.ckpt --split test
@@ -39,6 +40,7 @@ def evaluate(
     from graphdep.training.runner.checkpoint import read_task
 
     given = {"root": root, "raw_from": raw_from, "parser": parser, "accelerator": accelerator}
+    given |= {"edges": edges}
     shared = o.gather({**given, "task": read_task(checkpoint)}, settings)
     del shared["task"]
     result = run(checkpoint, split, settings=shared)

@@ -15,6 +15,8 @@ from graphdep.cli.errors import describe
 from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
+from graphdep.io.limits import MAX_WORDS
 
 if TYPE_CHECKING:
     from graphdep.tasks.dialogues.responder import Responder
@@ -77,6 +79,9 @@ def generate(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of draws.", rich_help_panel=_DECODING)] = None,
     parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
     json: o.Json = False,
 ) -> None:
@@ -97,7 +102,9 @@ def generate(
     _check_options(source, output, num_return, json)
     if output is not None:
         check_output(output, checkpoint, source)
-    rows = None if source is None else read_rows(source, ("context",))
+    from graphdep.parsing.word_limit import WordLimit
+
+    rows = None if source is None else read_rows(source, ("context",), WordLimit(max_words, truncate))
     decoding = {
         "strategy": strategy,
         "beams": beams,
@@ -114,7 +121,14 @@ def generate(
     say_loading()
     from graphdep.tasks.dialogues.responder import Responder
 
-    responder = Responder(checkpoint, parser=parser, batch_size=batch_size, **given)
+    given |= {
+        "edges": edges and import_edges(edges),
+        "parser": parser,
+        "batch_size": batch_size,
+        "max_words": max_words,
+        "truncate": truncate,
+    }
+    responder = Responder(checkpoint, **given)
     if rows is None:
         chat(responder)
         return

@@ -6,24 +6,28 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphdep.cli.files import read_lines
 from graphdep.io.text import json_value
+
+if TYPE_CHECKING:
+    from graphdep.parsing.word_limit import WordLimit
 
 # What a text of each list is called.
 _WHAT = {"context": "turn", "candidates": "candidate"}
 
 
-def read_rows(source: str, keys: Sequence[str]) -> list[dict[str, Any]]:
+def read_rows(source: str, keys: Sequence[str], limit: WordLimit) -> list[dict[str, Any]]:
     """The objects of a file of JSON lines, each with a list of texts under every one of ``keys``.
 
     Raises:
-        ValueError: If there is no line, or one is wrong; names the file and the line.
+        ValueError: If there is no line, or one is wrong or has a text that is longer than :obj:`limit`;
+            names the file and the line.
         OSError: If the file cannot be read.
     """
     lines = enumerate(read_lines(None, source), start=1)
-    return [_row(line, f"{source}:{number}", keys) for number, line in lines]
+    return [_row(line, f"{source}:{number}", keys, limit) for number, line in lines]
 
 
 def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
@@ -38,12 +42,14 @@ def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _row(line: str, place: str, keys: Sequence[str]) -> dict[str, Any]:
+def _row(line: str, place: str, keys: Sequence[str], limit: WordLimit) -> dict[str, Any]:
     row = json_value(line, place)
     for key in keys:
         if not isinstance(row, dict) or key not in row:
             raise ValueError(f"{place}: no object with {key!r} (got {line[:80]!r})")
         _check_texts(row[key], key, place)
+        for number, text in enumerate(row[key]):
+            limit.check(text, f"{place}: '{key}[{number}]'")
     return row
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphdep.cli.own_edges import import_edges
+
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
 
@@ -19,7 +21,7 @@ Task = Annotated[
         "layout), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, glue-mrpc (GLUE, tested on "
         "its development set); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, douban, "
         "ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, on "
-        "dialogues); csv, csv-regression (texts of your own with labels or numbers)."
+        "dialogues); csv, csv-regression (texts of your own with labels or numbers). A wrong name lists all."
     ),
 ]
 Root = Annotated[
@@ -87,6 +89,13 @@ ModelParser = Annotated[
         "training had another one than bundled. [default: bundled]"
     ),
 ]
+MaxWords = Annotated[
+    int,
+    typer.Option(
+        min=1, metavar="N", help="Words of a text at most; more are an error, or cut by --truncate."
+    ),
+]
+Truncate = Annotated[bool, typer.Option("--truncate", help="Read the first words of a longer text.")]
 LimitTrain = Annotated[
     int | None,
     typer.Option(
@@ -97,13 +106,29 @@ LimitTrain = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
+_EDGES = (
+    "dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, lisa, transformer, transformer-utterance, or your "
+)
+_EDGES += "own: package.module:Name, which is imported, from this folder, too."
 Edges = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help=f"Edges instead of the model's own: {_EDGES}", rich_help_panel=_RUN),
+]
+RowEdges = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Edges instead of the models' own; several, separated by commas, are the rows, of one model: "
+        f"{_EDGES}",
+        rich_help_panel=_RUN,
+    ),
+]
+ModelEdges = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Edges instead of the model's own: dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, "
-        "lisa, transformer or transformer-utterance.",
-        rich_help_panel=_RUN,
+        help="The edges that it was trained with, where they are your own: package.module:Name. A checkpoint "
+        "names them, and nothing is imported for it.",
     ),
 ]
 MaxEpochs = Annotated[
@@ -126,19 +151,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to std
 
 
 def gather(options: dict[str, Any], texts: list[str] | None) -> dict[str, Any]:
-    """The settings that were given, by option or by ``--set``.
+    """The settings that were given, by option or by ``--set``; edges of one's own are imported.
 
     Raises:
         ValueError: If a setting is wrong, or given both ways with different values.
     """
-    from graphdep.training import parse_settings
+    from graphdep.training import TrainConfig, parse_settings
 
     given = {key: value for key, value in options.items() if value is not None}
     by_set = parse_settings(texts or [], given.get("task"))
     for key in given.keys() & by_set.keys():
         if given[key] != by_set[key]:
             raise ValueError(f"{key!r} is given twice: {given[key]!r} and, with --set, {by_set[key]!r}")
-    return given | by_set
+    settings = given | by_set
+    for key in TrainConfig.of_task(settings.get("task")).edge_settings:
+        if settings.get(key) is not None:
+            import_edges(settings[key])
+    return settings
 
 
 def config_of(model: str | None, settings: dict[str, Any]) -> TrainConfig:

@@ -12,6 +12,8 @@ from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
+from graphdep.io.limits import MAX_WORDS
 
 _ANSWER = ("ranking", "scores")
 
@@ -33,6 +35,9 @@ def rank(
         typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
     ] = None,
     parser: o.ModelParser = None,
+    max_words: o.MaxWords = MAX_WORDS,
+    truncate: o.Truncate = False,
+    edges: o.ModelEdges = None,
     batch_size: Annotated[
         int, typer.Option(min=1, metavar="N", help="Pairs of a context and a candidate a batch.")
     ] = 64,
@@ -54,11 +59,19 @@ def rank(
         raise ValueError("--json needs --output: the rankings and the summary cannot both go to stdout")
     if output is not None:
         check_output(output, checkpoint, source)
-    rows = read_rows(source, ("context", "candidates"))
+    from graphdep.parsing.word_limit import WordLimit
+
+    limit = WordLimit(max_words, truncate)
+    rows = read_rows(source, ("context", "candidates"), limit)
     say_loading()
     from graphdep.tasks.selection.selector import ResponseSelector
 
-    selector = ResponseSelector(checkpoint, parser=parser, batch_size=batch_size)
+    options: dict[str, Any] = {
+        "parser": parser,
+        "batch_size": batch_size,
+        "edges": edges and import_edges(edges),
+    }
+    selector = ResponseSelector(checkpoint, max_words=max_words, truncate=truncate, **options)
     rankings = selector.rank_pools(rows)
     write_rows(output, [_without(row) | ranking._asdict() for row, ranking in zip(rows, rankings)])
     summary: dict[str, Any] = {

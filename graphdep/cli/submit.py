@@ -10,6 +10,7 @@ from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
+from graphdep.cli.own_edges import import_edges
 
 
 def submit(
@@ -24,6 +25,7 @@ def submit(
     root: o.Root = None,
     raw_from: o.RawFrom = None,
     parser: o.ModelParser = None,
+    edges: o.ModelEdges = None,
     fill: Annotated[
         bool,
         typer.Option(
@@ -61,6 +63,10 @@ def submit(
         write_submission,
     )
 
+    if edges is not None:
+        from graphdep.transforms import resolve
+
+        resolve(import_edges(edges))  # known from now on, to the checkpoints that name it
     checkpoints = _checkpoints(checkpoint)
     check_new_folder(output)
     check_checkpoints(checkpoints)

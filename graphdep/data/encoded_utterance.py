@@ -40,6 +40,15 @@ class EncodedUtterance:
         - ``counts, head, deprel, depth``: :math:`(\text{words} + \text{empty nodes})`, int64
         - ``arcs``: :math:`(3, \text{arcs})`, int64
         - ``anchor``: :math:`(\text{empty nodes})`, int64
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, Vocab
+        >>> from graphdep.data import EncodedUtterance
+        >>> from graphdep.vocab import VocabTokens
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])
+        >>> utterance = EncodedUtterance.of(sentence, VocabTokens(Vocab(["She", "sings"])), RelationVocab())
+        >>> utterance.head, utterance.depth, utterance.cut(1).num_words
+        (array([1, 1]), array([2, 1]), 1)
     """
 
     input_ids: np.ndarray

@@ -15,7 +15,14 @@ from graphdep.vocab import ROOT, RelationVocab, Vocab
 
 
 class NodeType(IntEnum):
-    """What a node stands for; the pieces of a word are all WORD."""
+    """What a node stands for; the pieces of a word are all WORD.
+
+    Example:
+        >>> from graphdep import NodeType, Sentence, to_data
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])])
+        >>> [NodeType(node).name for node in data.node_type.tolist()]
+        ['ROOT', 'WORD', 'WORD']
+    """
 
     ROOT = 0
     WORD = 1

@@ -51,6 +51,12 @@ class DecodeConfig:
 
     Raises:
         ValueError: If a value is outside its range; the message names it.
+
+    Example:
+        >>> from graphdep.decoding import DecodeConfig
+        >>> config = DecodeConfig(strategy="beam", beams=4, num_return=2)
+        >>> config.beams, config.max_length
+        (4, 50)
     """
 
     strategy: str = "greedy"

@@ -14,6 +14,13 @@ class Hypothesis:
         score: Log-probability of its tokens, ``[EOU]`` included, divided by their number to the power of
             ``length_penalty``.
         finished: Whether it came to ``[EOU]``; otherwise it was cut at the greatest length.
+
+    Example:
+        >>> from graphdep import Vocab
+        >>> from graphdep.decoding import Hypothesis
+        >>> best = Hypothesis(ids=(5, 6), score=-0.7, finished=True)
+        >>> Vocab(["She", "sings"]).words_of(best.ids)
+        ['She', 'sings']
     """
 
     ids: tuple[int, ...]

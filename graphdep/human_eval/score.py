@@ -37,6 +37,12 @@ class SystemScore:
         share_2, share_1, share_0: Shares of the grades 2 (fluent and relevant), 1 (fluent but irrelevant)
             and 0 (not fluent).
         mean: Mean grade.
+
+    Example:
+        >>> from graphdep.human_eval import SystemScore
+        >>> score = SystemScore("dra", n=4, share_2=0.5, share_1=0.25, share_0=0.25, mean=1.25)
+        >>> score.mean == 2 * score.share_2 + score.share_1
+        True
     """
 
     system: str
@@ -58,6 +64,15 @@ class HumanScores:
         kappa_items: Items that all raters graded.
         raters: Their numbers, in the order of the files.
         missing: Items without a grade, by the name of the file.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.human_eval import score_sheets, write_sheets
+        >>> _ = Path("dra.jsonl").write_text('{"context": ["Hi !"], "response": "Hello ."}')
+        >>> key, page, sheet = write_sheets({"dra": "dra.jsonl"}, "sheets", n=1, raters=1)
+        >>> _ = sheet.write_text(sheet.read_text().replace(",,1,", ",2,1,"))  # the rater's grade: 2
+        >>> score_sheets(key, [sheet]).systems
+        (SystemScore(system='dra', n=1, share_2=1.0, share_1=0.0, share_0=0.0, mean=2.0),)
     """
 
     systems: tuple[SystemScore, ...]

@@ -36,6 +36,13 @@ class Item:
         number: The example, counted from 0.
         context: The turns before it, each on one line.
         response: The response, on one line.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.human_eval import draw_items
+        >>> _ = Path("dra.jsonl").write_text('{"context": ["Hi !"], "response": "Hello ."}')
+        >>> draw_items({"dra": "dra.jsonl"}, n=1)
+        [Item(id='r1', system='dra', number=0, context=('Hi !',), response='Hello .')]
     """
 
     id: str

@@ -23,6 +23,14 @@ class Metric:
         signature: What exactly is computed, and by what: goes under every table.
         maximize: Whether more is better. (default: :obj:`True`)
         weighted: :meth:`resampled` for all resamples at once. (default: one after the other, which is slow)
+
+    Example:
+        >>> import numpy as np
+        >>> from graphdep.metrics import Metric
+        >>> prediction, target = np.array([0.5, 2.0]), np.array([1.0, 2.0])
+        >>> worst = Metric("worst", lambda p, t: abs(p - t).max(), None, "largest error", maximize=False)
+        >>> worst(prediction, target), worst.is_better(0.5, best=1.0)
+        (0.5, True)
     """
 
     name: str

@@ -30,6 +30,13 @@ class Comparison:
         p_seeds: Two-sided p of Welch's t-test over the scores of the runs; :obj:`None` if a system has one.
         samples: Resamples of each test.
         n: Examples.
+
+    Example:
+        >>> from graphdep.metrics import ACCURACY, compare
+        >>> target = [0, 1] * 10
+        >>> comparison = compare(ACCURACY, target, a=target, b=[0] * 20, samples=1000)
+        >>> comparison.difference, comparison.p_bootstrap < 0.05
+        (0.5, True)
     """
 
     metric: str

@@ -18,6 +18,12 @@ class TextMetric:
         compute: Takes hypotheses and references, lists of lower-cased words.
         signature: What exactly is computed, and by what: goes under every table.
         maximize: Whether more is better. (default: :obj:`True`)
+
+    Example:
+        >>> from graphdep.metrics import TextMetric
+        >>> length = TextMetric("length", lambda texts, _: sum(map(len, texts)) / len(texts), "mean of words")
+        >>> length([["She", "sings"], ["Yes"]], references=[["She", "does"], ["No"]])
+        1.5
     """
 
     name: str

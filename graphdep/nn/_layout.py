@@ -9,6 +9,12 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.nn.attention import AttentionLayout
+from graphdep.transforms import resolve
+
+
+def implicit_edges(edges: str | BaseTransform) -> BaseTransform:
+    """A preset in the form that takes the least memory, or a transform as it is."""
+    return resolve(edges) if isinstance(edges, BaseTransform) else resolve(edges, implicit=True)
 
 
 @torch.compiler.disable  # the number of edges is data

@@ -44,6 +44,12 @@ class BundledParser(Parser):
     Raises:
         ParserUnavailableError: If a model file is missing, or the folder has those of several parsers; with
             the first text, if one is damaged, or names something else to load.
+
+    Example:
+        >>> from graphdep.parsing import BundledParser
+        >>> [[sentence]] = BundledParser().parse(["She sings."])
+        >>> sentence.form, sentence.head, sentence.deprel
+        (['She', 'sings', '.'], [2, 0, 2], ['nsubj', 'root', 'punct'])
     """
 
     gives_graphs = False

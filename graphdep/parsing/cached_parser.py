@@ -25,6 +25,13 @@ class CachedParser(Parser):
 
     Raises:
         ValueError: If the file is no cache of graphdep's, of another version, or damaged.
+
+    Example:
+        >>> from graphdep.parsing import CachedParser, resolve_parser
+        >>> parser = CachedParser(resolve_parser("chain"), "parses.sqlite")
+        >>> [[sentence]] = parser.parse(["She sings ."])
+        >>> sentence.head
+        [0, 1, 2]
     """
 
     def __init__(self, parser: Parser, path: str | Path) -> None:

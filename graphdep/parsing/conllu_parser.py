@@ -28,6 +28,15 @@ class ConlluParser(Parser):
     Raises:
         ConlluError: If the file is not valid.
         OSError: If the file cannot be read.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.io import write_conllu
+        >>> from graphdep.parsing import ConlluParser
+        >>> write_conllu([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], "trees.conllu")
+        >>> [[sentence]] = ConlluParser("trees.conllu").parse(["She sings"])
+        >>> sentence.head, sentence.deprel
+        ([2, 0], ['nsubj', 'root'])
     """
 
     def __init__(

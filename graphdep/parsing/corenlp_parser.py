@@ -46,6 +46,12 @@ class CoreNLPParser(Parser):
         timeout: Seconds to wait for an answer; :obj:`None` for ``$CORENLP_TIMEOUT``, else 60. A text that
             takes longer gets a chain tree; three in a row are an error. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+
+    Example:
+        >>> from graphdep.parsing import CoreNLPParser
+        >>> parser = CoreNLPParser("http://localhost:9000", representation="enhancedPlusPlus")
+        >>> parser.fingerprint, parser.gives_graphs
+        ('corenlp/http://localhost:9000/enhancedPlusPlus', True)
     """
 
     def __init__(

@@ -32,6 +32,12 @@ class SpacyParser(Parser):
 
     Raises:
         ParserUnavailableError: If spaCy or the model is not installed, or the model has no parser.
+
+    Example:
+        >>> from graphdep.parsing import SpacyParser
+        >>> [[sentence]] = SpacyParser("en_core_web_sm").parse(["She sings."])
+        >>> sentence.form, sentence.head
+        (['She', 'sings', '.'], [2, 0, 2])
     """
 
     gives_graphs = False

@@ -31,6 +31,12 @@ class StanzaParser(Parser):
         max_words: Sentences of more words get a chain tree. (default: :obj:`200`)
         use_gpu: Run on the GPU; :obj:`None` if there is one. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+
+    Example:
+        >>> from graphdep.parsing import StanzaParser
+        >>> parser = StanzaParser("de", download=False)  # loads nothing yet
+        >>> parser.language
+        'de'
     """
 
     gives_graphs = False

@@ -39,6 +39,12 @@ class Sentence:
         ValueError: If the sentence is empty, columns differ in length, a governor does not exist, there
             is no root, there are several roots (unless :obj:`multiroot`), the arcs form a cycle, or a
             range, an empty node or an enhanced arc names no word. The message has the word and the value.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])
+        >>> len(sentence), sentence.text, sentence.depth
+        (2, 'She sings', [2, 1])
     """
 
     form: list[str]

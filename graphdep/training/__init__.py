@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from graphdep.training.family.loading import load_splits
+from graphdep.training.family.by_task import load_splits
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.settings import parse_settings
 from graphdep.training.family.splits import Splits
@@ -11,12 +11,16 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import load_task, read_checkpoint
 from graphdep.training.runner.evaluation import evaluate
 from graphdep.training.runner.run import run_folder, train
+from graphdep.training.table.ablation import ablate
+from graphdep.training.table.comparison import compare_runs
 
 __all__ = [
     "MODELS",
     "ModelPreset",
     "Splits",
     "TrainConfig",
+    "ablate",
+    "compare_runs",
     "evaluate",
     "load_splits",
     "load_task",

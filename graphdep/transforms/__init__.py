@@ -10,8 +10,9 @@ from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.marked_edges import MarkedEdges
 from graphdep.transforms.merge_types import MergeTypes
 from graphdep.transforms.nodes import Nodes
-from graphdep.transforms.presets import PRESETS, preset_options, resolve
+from graphdep.transforms.presets import PRESETS
 from graphdep.transforms.random_tree import RandomTree
+from graphdep.transforms.registry import edge_names, preset_options, register_edges, resolve
 from graphdep.transforms.relation_edges import RelationEdges
 from graphdep.transforms.relation_links import RelationLinks
 from graphdep.transforms.relation_nodes import RelationNodes
@@ -51,6 +52,8 @@ __all__ = [
     "EdgeConstructor",
     "EdgeSet",
     "Nodes",
+    "edge_names",
     "preset_options",
+    "register_edges",
     "resolve",
 ]

@@ -33,6 +33,14 @@ class AncestorEdges(EdgeConstructor):
 
     Raises:
         ValueError: If an option is none of those, or the governors of the data form a cycle.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import AncestorEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> AncestorEdges()(to_data([sentence], root=False)).edge_index
+        tensor([[1, 1, 3, 1],
+                [0, 2, 2, 3]])
     """
 
     def __init__(self, towards: str = "descendant", *, pieces: str = "all") -> None:

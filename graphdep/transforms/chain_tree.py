@@ -20,6 +20,13 @@ class ChainTree(TreeTransform):
 
     Raises:
         ValueError: If :obj:`labels` is neither.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import ChainTree
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> ChainTree()(to_data([sentence], root=False)).governor_index
+        tensor([0, 0, 1, 2])
     """
 
     def __init__(self, *, labels: str = "dep") -> None:

@@ -29,6 +29,15 @@ class CompleteEdges(EdgeConstructor):
 
     Raises:
         ValueError: If an option is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import CompleteEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> CompleteEdges()(to_data([sentence])).edge_index.shape
+        torch.Size([2, 25])
+        >>> CompleteEdges(implicit=True)(to_data([sentence])).clique
+        tensor([0, 0, 0, 0, 0])
     """
 
     def __init__(

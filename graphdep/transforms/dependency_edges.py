@@ -30,6 +30,14 @@ class DependencyEdges(EdgeConstructor):
 
     Raises:
         ValueError: If an option is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import DependencyEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> DependencyEdges("governor")(to_data([sentence], root=False)).edge_index
+        tensor([[0, 3, 2],
+                [1, 1, 3]])
     """
 
     def __init__(self, towards: str = "governor", *, arcs: str = "basic", pieces: str = "all") -> None:

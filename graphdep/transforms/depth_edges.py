@@ -29,6 +29,14 @@ class DepthEdges(EdgeConstructor):
 
     Raises:
         ValueError: If :obj:`max_sum` is no whole number >= 0 or :obj:`pieces` is unknown.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import DepthEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> DepthEdges(max_sum=2)(to_data([sentence], root=False)).edge_index
+        tensor([[1],
+                [1]])
     """
 
     def __init__(self, max_sum: int, *, pieces: str = "all") -> None:

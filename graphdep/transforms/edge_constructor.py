@@ -37,6 +37,15 @@ class EdgeConstructor(BaseTransform):
           have a type
         - ``clique``: :math:`(|\mathcal{V}|)`, long: nodes of one example with the same number >= 0 see one
           another, each node itself included; -1 is in no clique.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import DependencyEdges, SelfLoops
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> edges = DependencyEdges("governor") | SelfLoops("tops")
+        >>> edges(to_data([sentence])).edge_index
+        tensor([[0, 2, 1, 4, 3],
+                [0, 0, 2, 2, 4]])
     """
 
     @abstractmethod

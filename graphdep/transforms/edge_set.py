@@ -27,6 +27,16 @@ class EdgeSet:
         - ``edge_index``: :math:`(2, |\mathcal{E}|)`, sorted by target, then source, without repetitions
           and without pairs of a clique
         - ``clique``: :math:`(|\mathcal{V}|)`, long
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import EdgeSet, Nodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> nodes = Nodes(to_data([sentence]))
+        >>> next_word = EdgeSet(nodes, nodes.index[:-1], nodes.index[1:])
+        >>> (next_word | EdgeSet(nodes, nodes.index, nodes.index)).edge_index
+        tensor([[0, 0, 1, 1, 2, 2, 3, 3, 4],
+                [0, 1, 1, 2, 2, 3, 3, 4, 4]])
     """
 
     def __init__(self, nodes: Nodes, source: Tensor, target: Tensor, clique: Tensor | None = None) -> None:

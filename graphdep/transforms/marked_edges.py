@@ -31,6 +31,17 @@ class MarkedEdges(BaseTransform):
 
     Raises:
         ValueError: If one of them is no edge constructor, or :obj:`among` gives cliques and other pairs.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import CompleteEdges, DependencyEdges, MarkedEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> edges = MarkedEdges(DependencyEdges("dependent"), CompleteEdges())
+        >>> edges(to_data([sentence], root=False)).edge_mark.view(4, 4).int()
+        tensor([[0, 1, 0, 0],
+                [0, 0, 0, 0],
+                [0, 0, 0, 1],
+                [0, 1, 0, 0]], dtype=torch.int32)
     """
 
     def __init__(self, edges: EdgeConstructor, among: EdgeConstructor) -> None:

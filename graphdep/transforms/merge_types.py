@@ -27,6 +27,14 @@ class MergeTypes(BaseTransform):
 
     Raises:
         ValueError: If an argument is no bool, or the data has no ``edge_type``.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import MergeTypes, resolve
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = resolve("dt")(to_data([sentence]))
+        >>> len(data.edge_type.unique()), len(MergeTypes()(data).edge_type.unique())
+        (13, 7)
     """
 
     def __init__(self, *, labels: bool = False, directions: bool = True) -> None:

@@ -25,8 +25,16 @@ class Nodes:
         data: One example or a batch of them, with the keys that :func:`graphdep.to_data` writes.
 
     Raises:
-        ValueError: If the data is no ``Data``, a key that is asked for is missing, or the keys do not fit each
-            other, as where PyG's ``subgraph`` or ``VirtualNode`` has changed the nodes under them.
+        ValueError: If the data is no ``Data``, a key that is asked for is missing, or the keys do not fit
+            each other, as where PyG's ``subgraph`` or ``VirtualNode`` has changed the nodes under them.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import Nodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> nodes = Nodes(to_data([sentence]))
+        >>> nodes.index[nodes.is_type(("WORD",))], nodes.parent
+        (tensor([1, 2, 3, 4]), tensor([-1,  2,  0,  4,  2]))
     """
 
     def __init__(self, data: Data) -> None:

@@ -6,7 +6,6 @@ models of this library are trained. Where a preset has no complete graph it chan
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 
 from torch_geometric.transforms import BaseTransform, Compose
@@ -255,45 +254,3 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "g2g": g2g,
     "lisa-complete": lisa_complete,
 }
-
-
-def preset_options(name: str) -> tuple[str, ...]:
-    """The names of a preset's options.
-
-    Raises:
-        ValueError: If there is no such preset.
-    """
-    return tuple(inspect.signature(_preset(name)).parameters)
-
-
-def _preset(name: str) -> Callable[..., BaseTransform]:
-    if name not in PRESETS:
-        raise ValueError(f"no preset {name!r}; choose one of {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
-def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTransform:
-    r"""Returns a preset by name, or a transform as it is.
-
-    Args:
-        name_or_instance: A name in ``PRESETS`` or any transform.
-        **kwargs: Options of the preset. All take ``implicit``, a preset of your own need not.
-
-    Raises:
-        ValueError: If there is no such preset or option (the message lists those there are), or if
-            options are given for an instance.
-    """
-    if isinstance(name_or_instance, BaseTransform):
-        if kwargs:
-            raise ValueError(
-                f"options {sorted(kwargs)} cannot be given with an instance ({name_or_instance})"
-            )
-        return name_or_instance
-    preset, options = _preset(name_or_instance), preset_options(name_or_instance)
-    if "implicit" not in options:
-        kwargs.pop("implicit", None)
-    unknown = sorted(kwargs.keys() - set(options))
-    if unknown:
-        names = ", ".join(map(repr, unknown))
-        raise ValueError(f"preset {name_or_instance!r} has no option {names}; it takes {', '.join(options)}")
-    return preset(**kwargs)

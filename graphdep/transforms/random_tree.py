@@ -26,6 +26,13 @@ class RandomTree(TreeTransform):
 
     Raises:
         ValueError: If an argument is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import RandomTree
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> RandomTree(seed=1)(to_data([sentence], root=False)).governor_index
+        tensor([2, 3, 2, 2])
     """
 
     def __init__(self, seed: int = 0, *, labels: str = "dep") -> None:

@@ -26,6 +26,15 @@ class RelationEdges(EdgeConstructor):
 
     Raises:
         ValueError: If an option is unknown or the data has no relation nodes.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import RelationEdges, RelationNodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = RelationNodes()(to_data([sentence], root=False))
+        >>> RelationEdges("to_word")(data).edge_index
+        tensor([[4, 4, 6, 5, 5, 6, 4, 5, 6],
+                [0, 1, 1, 2, 3, 3, 4, 5, 6]])
     """
 
     def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:

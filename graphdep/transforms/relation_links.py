@@ -22,6 +22,15 @@ class RelationLinks(EdgeConstructor):
 
     Raises:
         ValueError: If the data has no relation nodes.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import RelationLinks, RelationNodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = RelationNodes()(to_data([sentence], root=False))
+        >>> RelationLinks()(data).edge_index
+        tensor([[4, 6, 5, 6, 4, 5, 6],
+                [4, 4, 5, 5, 6, 6, 6]])
     """
 
     def build(self, nodes: Nodes) -> EdgeSet:

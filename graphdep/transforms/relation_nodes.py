@@ -36,6 +36,14 @@ class RelationNodes(BaseTransform):
     Raises:
         ValueError: If :obj:`position` is unknown, if the data has relation nodes already, or if it has node
             features :obj:`x`, which relation nodes would lack.
+
+    Example:
+        >>> from graphdep import NodeType, Sentence, to_data
+        >>> from graphdep.transforms import RelationNodes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = RelationNodes()(to_data([sentence], root=False))
+        >>> [NodeType(t).name for t in data.node_type.tolist()]
+        ['WORD', 'WORD', 'WORD', 'WORD', 'RELATION', 'RELATION', 'RELATION']
     """
 
     def __init__(self, position: str = "sequence") -> None:

@@ -15,6 +15,13 @@ class ReversedTree(TreeTransform):
     gives the parse back, but the words sit in wrong places. (Reversing the **arcs** would leave no tree:
     a word has one governor but any number of dependents. For the same tree read in the other direction use
     ``DependencyEdges("dependent")`` for ``DependencyEdges("governor")``.)
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import ReversedTree
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> ReversedTree()(to_data([sentence], root=False)).governor_index
+        tensor([2, 0, 2, 2])
     """
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:

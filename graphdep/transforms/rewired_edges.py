@@ -34,6 +34,16 @@ class RewiredEdges(EdgeConstructor):
 
     Raises:
         ValueError: If an argument is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import DependencyEdges, RewiredEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = to_data([sentence], root=False)
+        >>> DependencyEdges("governor")(data).edge_index.tolist()
+        [[0, 3, 2], [1, 1, 3]]
+        >>> RewiredEdges(DependencyEdges("governor"), p=0.5)(data).edge_index.tolist()
+        [[1, 0, 2], [0, 3, 3]]
     """
 
     def __init__(self, edges: EdgeConstructor, p: float, seed: int = 0, *, scope: str = "utterance") -> None:

@@ -23,6 +23,14 @@ class RootEdges(EdgeConstructor):
 
     Raises:
         ValueError: If :obj:`scope` is neither.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import RootEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> RootEdges()(to_data([sentence])).edge_index
+        tensor([[0, 1, 2, 3, 4],
+                [0, 0, 0, 0, 0]])
     """
 
     def __init__(self, scope: str = "utterance") -> None:

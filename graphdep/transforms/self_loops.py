@@ -22,6 +22,14 @@ class SelfLoops(EdgeConstructor):
 
     Raises:
         ValueError: If an option is none of those.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import SelfLoops
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> SelfLoops("tops")(to_data([sentence], root=False)).edge_index
+        tensor([[1],
+                [1]])
     """
 
     def __init__(self, only: str = "all", *, pieces: str = "all") -> None:

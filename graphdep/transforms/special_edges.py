@@ -29,6 +29,14 @@ class SpecialEdges(EdgeConstructor):
 
     Raises:
         ValueError: If there is no such node type.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import SpecialEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> SpecialEdges(["ROOT"], others=["WORD"])(to_data([sentence])).edge_index
+        tensor([[1, 2, 3, 4, 0, 0, 0, 0],
+                [0, 0, 0, 0, 1, 2, 3, 4]])
     """
 
     def __init__(

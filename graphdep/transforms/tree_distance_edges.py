@@ -29,6 +29,14 @@ class TreeDistanceEdges(EdgeConstructor):
 
     Raises:
         ValueError: If :obj:`max_distance` is no whole number >= 0 or :obj:`pieces` is unknown.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.transforms import TreeDistanceEdges
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> TreeDistanceEdges(1)(to_data([sentence], root=False)).edge_index
+        tensor([[0, 1, 0, 1, 3, 2, 3, 1, 2, 3],
+                [0, 0, 1, 1, 1, 2, 2, 3, 3, 3]])
     """
 
     def __init__(self, max_distance: int, *, pieces: str = "all") -> None:

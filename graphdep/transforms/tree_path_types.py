@@ -65,6 +65,14 @@ class TreePathTypes(BaseTransform):
     Raises:
         ValueError: If :obj:`max_distance` is negative or larger than the longest path that has an id, or
             if the data has no edges.
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, to_data
+        >>> from graphdep.transforms import CompleteEdges, TreePathTypes
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = TreePathTypes()(CompleteEdges()(to_data([sentence], root=False)))
+        >>> [RelationVocab().label(int(r)) for r in data.edge_type[:4]]  # what "I" is to each word
+        ['[SELF]', 'nsubj', '[NONE]', 'path(1,1)']
     """
 
     def __init__(self, max_distance: int = 2, *, self_type: bool = True, pieces: str = "all") -> None:

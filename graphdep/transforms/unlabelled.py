@@ -22,6 +22,14 @@ class Unlabelled(BaseTransform):
     Raises:
         ValueError: If the data has no :obj:`deprel`, or has relation nodes or types of edges, which would
             keep their labels.
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, to_data
+        >>> from graphdep.transforms import Unlabelled
+        >>> sentence = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
+        >>> data = Unlabelled()(to_data([sentence]))
+        >>> [RelationVocab().label(int(r)) for r in data.deprel]
+        ['[SELF]', 'dep', 'dep', 'dep', 'dep']
     """
 
     def forward(self, data: Data) -> Data:

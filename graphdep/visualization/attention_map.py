@@ -30,6 +30,15 @@ class AttentionMap:
 
     Shapes:
         - alpha: :math:`(L, H, W, W)`, [layer, head, who attends, to whom]
+
+    Example:
+        >>> import torch
+        >>> from graphdep.visualization import AttentionMap
+        >>> alpha = torch.tensor([[[[0.5, 0.5, 0.0], [0.2, 0.6, 0.2], [0.5, 0.0, 0.5]]]])  # a layer, a head
+        >>> shown = AttentionMap(["[CLS]", "It", "rains"], [True, False, False], ["layer 1"], alpha)
+        >>> shown.without_special().words, shown.without_special().alpha[0, 0]
+        (['It', 'rains'], tensor([[0.7500, 0.2500],
+                [0.0000, 1.0000]]))
     """
 
     words: list[str]

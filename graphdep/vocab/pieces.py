@@ -37,6 +37,12 @@ class PieceVocab(Vocab):
 
     Raises:
         ValueError: If the text is no tokenizer that :meth:`train` makes, or the package is missing.
+
+    Example:
+        >>> from graphdep.vocab import PieceVocab
+        >>> vocab = PieceVocab.train([["low", "lower", "lowest"]] * 9, size=270)
+        >>> vocab.decode([*vocab.encode("lowest"), *vocab.encode("low")])
+        'lowest low'
     """
 
     def __init__(self, bpe: str, *, lower: bool = False) -> None:

@@ -82,6 +82,14 @@ class RelationVocab:
     Raises:
         ValueError: If a label occurs twice, is in the fixed block, has no name (``""``, ``":"``) or has a
             control character, a line break or half a character.
+
+    Example:
+        >>> from graphdep import RelationVocab
+        >>> relations = RelationVocab()
+        >>> relations.label(relations["nmod:in_front_of"]), relations.label(RelationVocab.path(1, 1))
+        ('nmod', 'path(1,1)')
+        >>> RelationVocab.learn(["obl:in_front_of"] * 5).learned
+        ['obl:in_front_of']
     """
 
     NONE, SELF, UNK = 0, 1, 2

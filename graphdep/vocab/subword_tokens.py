@@ -34,6 +34,14 @@ class SubwordTokens:
 
     Raises:
         ValueError: If the tokenizer is not fast, or a token is missing.
+
+    Example:
+        >>> from transformers import AutoTokenizer
+        >>> from graphdep.vocab import SubwordTokens
+        >>> tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+        >>> tokens = SubwordTokens(tokenizer, eou="[SEP]")
+        >>> [len(pieces) > 0 for pieces in tokens.encode(["She", "sings", "[SEP]"])]
+        [True, True, True]
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, eou: str = "[EOU]") -> None:

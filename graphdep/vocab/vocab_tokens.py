@@ -17,6 +17,13 @@ class VocabTokens:
 
     Args:
         vocab: The vocabulary.
+
+    Example:
+        >>> from graphdep import Vocab
+        >>> from graphdep.vocab import VocabTokens
+        >>> tokens = VocabTokens(Vocab(["She", "sings"]))
+        >>> tokens.encode(["She", "sings", "[SEP]"]), tokens.cls_id, tokens.sep_id, tokens.eou_id
+        ([[5], [6], [0]], 2, 3, 4)
     """
 
     def __init__(self, vocab: Vocab) -> None:

@@ -26,6 +26,12 @@ class Vocab:
 
     Raises:
         ValueError: If a word occurs twice or is a special one.
+
+    Example:
+        >>> from graphdep import Vocab
+        >>> vocab = Vocab.build([["She", "sings"], ["She", "does"]])
+        >>> vocab, vocab["She"], vocab["sleeps"]
+        (Vocab(8 words, lower=False), 5, 0)
     """
 
     def __init__(self, words: Iterable[str] = (), *, lower: bool = False) -> None:

@@ -152,3 +152,14 @@ def test_help(run):
     for text in ("TEXT", "--checkpoint", "--input", "--output", "--batch-size", "an empty line counts"):
         assert text in done.stdout
     assert "embed" in run("--help").stdout
+
+
+def test_a_long_line_has_its_number_or_is_cut(run, model, tmp_path):
+    (tmp_path / "in.txt").write_text("ann saw bob\n\nann saw bob again\n")
+    done = run("embed", *model, "--input", "in.txt", "--max-words", 3)
+    assert done.exit_code == 2
+    assert "in.txt:3 has more than max_words=3 words" in done.stderr
+    cut = run("embed", *model, "--input", "in.txt", "--max-words", 3, "--truncate").stdout.splitlines()
+    assert cut[2] == cut[0] != cut[1]
+    done = run("embed", *model, "word " * 10_001)
+    assert "'texts[0]' has more than max_words=10000 words" in done.stderr

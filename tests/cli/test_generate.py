@@ -285,3 +285,15 @@ def test_help(run):
     for text in ("--input", "--strategy", "--num-return", "--no-repeat-ngram", "/reset", "graphdep generate"):
         assert text in done.stdout
     assert "generate" in run("--help").stdout
+
+
+def test_a_long_text_has_its_line_or_is_cut(run, model, tmp_path):
+    row = {"context": ["ann saw bob", "bob met cid and ann"]}
+    (tmp_path / "in.jsonl").write_text(
+        json.dumps({"context": ["ann saw bob"]}) + "\n" + json.dumps(row) + "\n"
+    )
+    done = run("generate", *model, "--input", "in.jsonl", "--max-words", 3)
+    assert done.exit_code == 2
+    assert "in.jsonl:2: 'context[1]' has more than max_words=3 words" in done.stderr
+    done = run("generate", *model, "--input", "in.jsonl", "--max-words", 3, "--truncate")
+    assert objects(done.stdout)[1]["context"] == row["context"]

@@ -180,3 +180,27 @@ def test_a_checkpoint_of_another_kind_is_refused(run, tmp_path):
     source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
     done = run("predict", "--checkpoint", checkpoint, "--input", source, "--parser", "chain")
     assert "which gives no predictions for single texts or pairs but rankings" in done.stderr
+
+
+def test_a_long_text_has_its_line_or_is_cut(predict, tmp_path):
+    source = write_csv(tmp_path / "new.csv", [("a\nfilm",), ("a fine dull film",)], ("text",))
+    done = predict("csv", "--input", source, "--max-words", 3, "--output", tmp_path / "out.csv")
+    assert done.exit_code == 2
+    assert f"{source}:4: 'text' has more than max_words=3 words" in done.stderr
+    assert not (tmp_path / "out.csv").exists()
+    cut = read_csv(predict("csv", "--input", source, "--max-words", 3, "--truncate").stdout)
+    assert [row["text"] for row in cut] == ["a\nfilm".replace("\n", ""), "a fine dull film"]
+    short = write_csv(tmp_path / "short.csv", [("a fine dull",)], ("text",))
+    (expected,) = read_csv(predict("csv", "--input", short).stdout)
+    assert cut[1]["probability_bad"] == expected["probability_bad"]
+    done = predict("csv", "--input", source, "--max-words", 10**9)
+    assert "'max_words' must be at most 1000000 (got 1000000000)" in done.stderr
+    done = predict("csv", "--input", source, "--batch-size", 10**20)
+    assert "'batch_size' must be at most 1000000" in done.stderr
+
+
+def test_a_long_text_of_a_pair_has_its_column(predict, tmp_path):
+    rows = [("a b", "c"), ("a", "word " * 10_001)]
+    source = write_csv(tmp_path / "pairs.csv", rows, ("one", "two"))
+    done = predict("sick-e", "--input", source, "--text-columns", "one,two")
+    assert f"{source}:3: 'two' has more than max_words=10000 words" in done.stderr

@@ -109,3 +109,14 @@ def test_a_checkpoint_of_another_task_is_refused(rank, tmp_path, pools):
     assert "which gives no rankings but sentence vectors: see graphdep.SentenceEncoder" in " ".join(
         result.stderr.split()
     )
+
+
+def test_a_long_text_has_its_line_or_is_cut(rank):
+    rows = [POOLS[0], {"context": ["ann saw bob"], "candidates": ["ann saw bob ann", "ann saw bob"]}]
+    result, out = rank(rows, "--max-words", 3)
+    assert result.exit_code == 2
+    assert "pools.jsonl:2: 'candidates[0]' has more than max_words=3 words" in result.stderr
+    assert not out.exists()
+    result, out = rank(rows, "--max-words", 3, "--truncate")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(out.read_text().splitlines()[1])["candidates"] == rows[1]["candidates"]

@@ -102,6 +102,7 @@ def test_expand_pieces_errors():
         expand_pieces(data, [[1], [2], []])
     with pytest.raises(ValueError, match=r"'pieces\[0\]' has 2 pieces for a node of type ROOT"):
         expand_pieces(data, [[1, 1], [2], [3]])
-    for wrong in (resolve("dra")(data), Batch.from_data_list([data])):
+    implicit = resolve("transformer", implicit=True)(data)
+    for wrong in (resolve("dra")(data), implicit, Batch.from_data_list([data])):
         with pytest.raises(ValueError, match="'data' must be one example without edges"):
             expand_pieces(wrong, [[1], [2], [3]])

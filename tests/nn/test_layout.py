@@ -110,5 +110,7 @@ def test_written_out_layouts_keep_types_and_marks():
         order = (layout.pairs[1] * layout.num_nodes + layout.pairs[0]).argsort()
         assert torch.equal(layout.pairs[:, order], expected.pairs)
         assert torch.equal(layout.ptr, expected.ptr)
-        for got, wanted in zip((layout.edge_type, layout.edge_mark), (expected.edge_type, expected.edge_mark)):
+        for got, wanted in zip(
+            (layout.edge_type, layout.edge_mark), (expected.edge_type, expected.edge_mark)
+        ):
             assert got is wanted is None or torch.equal(got[order], wanted)

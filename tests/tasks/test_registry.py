@@ -51,6 +51,22 @@ def test_tasks_of_glue(name, first, num_classes):
     assert task.sentences == len(corpus.texts)
 
 
+def test_options_that_the_datasets_take():
+    takers = {option: set() for option in ("val_from", "overlap", "negatives_from", "pool_size", "colour")}
+    for name, task in TASKS.items():
+        for option in takers:
+            if task.takes(option):
+                takers[option].add(name)
+    glue = {name for name, task in TASKS.items() if task.dataset is GLUE}
+    assert takers == {
+        "val_from": glue,
+        "overlap": {"dailydialog", "empathetic", "dailydialog-selection"},
+        "negatives_from": {"ubuntu-irc"},
+        "pool_size": {"ubuntu", "douban", "ecommerce", "post-train"},
+        "colour": set(),
+    }
+
+
 def test_unknown_tasks():
     with pytest.raises(ValueError, match="task 'sick' is unknown; choose one of"):
         resolve_task("sick")

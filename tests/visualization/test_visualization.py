@@ -5,6 +5,7 @@ import torch
 from matplotlib.figure import Figure
 
 from graphdep import RelationVocab, Vocab, to_data
+from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.models import SIA, DependencyTransformer, SelectionModel
 from graphdep.nn.pretrained import load_encoder
 from graphdep.testing.tiny_encoder import write_tiny_encoder
@@ -73,6 +74,19 @@ def test_edge_matrix_shows_relations(example, words, tmp_path):
     texts = drawn(plot_edge_matrix(data, words, relations=RelationVocab(), title="DT"), tmp_path)
     assert {"nsubj", "nsubj^-1", "path(1,1)"} <= set(texts)
     assert "DT" in " ".join(drawn(plot_edge_matrix(resolve("dra")(data), words, title="DT"), tmp_path))
+
+
+@pytest.mark.parametrize("name", ["transformer", "dt", "g2g", "dra", "dam"])
+def test_edge_matrix_shows_the_same_of_both_forms(example, name):
+    images = []
+    for implicit in (True, False):
+        data = resolve(name, implicit=implicit)(to_data([example]))
+        figure = plot_edge_matrix(data, ["x"] * data.num_nodes)
+        images.append(torch.tensor(figure.axes[0].images[0].get_array()))
+    assert torch.equal(*images)
+    pale = int((images[0] == 1).sum())
+    assert int((images[0] > 0).sum()) == AttentionLayout.of(data).num_edges
+    assert pale == (int((data.edge_type == 0).sum()) if "edge_type" in data else data.num_edges)
 
 
 def test_edge_matrix_needs_edges(example, words):

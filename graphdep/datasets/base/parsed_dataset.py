@@ -20,6 +20,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from graphdep.data import NodeType
 from graphdep.data.trees_data import trees_data
 from graphdep.datasets.base.digest import digest, file_digest
+from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
 from graphdep.datasets.base.storage import FORMAT, load_examples, save_examples
 from graphdep.parsing.enhance import check_arcs
@@ -40,7 +41,7 @@ class Example:
     segment: list[int] | None = None
 
 
-class ParsedDataset(RawFiles, InMemoryDataset):
+class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
     """Base of the corpora: one PyG ``Data`` an example.
 
     It is made by :func:`graphdep.to_data`, with a node a word; where :obj:`tokens` are given, as for
@@ -56,26 +57,9 @@ class ParsedDataset(RawFiles, InMemoryDataset):
     Args:
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
-        raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
-            (default: :obj:`None`)
-        vocab: The vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split, and from
-            it alone. (default: :obj:`None`)
-        tokens: Ids of words' pieces, in place of a vocabulary; an example then is one text or a pair, and
-            :attr:`vocab` has no words. (default: :obj:`None`)
-        max_length: With :obj:`tokens`, the largest number of nodes of an example; :obj:`None` cuts nothing.
-            (default: :obj:`None`)
-        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or the ``"enhanced"`` or ``"enhanced++"``
-            graphs. (default: ``"basic"``)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`; where :obj:`arcs`
-            are enhanced, with labels learned from the training split, :meth:`RelationVocab.learn`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use so many examples of the split only, the first ones unless a subclass says otherwise; acts
-            before parsing. A vocabulary that is built is then that of the limited training split, or for
-            another split that of the whole training split. (default: :obj:`None`)
         to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
-        transform, pre_transform, pre_filter, log, force_reload: As in PyG. The transforms that are applied
-            before saving must be objects, not functions.
+        raw_from, vocab, tokens, max_length, arcs, relations, min_freq, lower, limit, transform,
+            pre_transform, pre_filter, log, force_reload: See :class:`ParsedOptions`.
 
     Shapes:
         - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from graphdep.io.atomic import atomic_path
 from graphdep.io.csv_limit import long_fields
+from graphdep.io.limits import MAX_WORDS
+from graphdep.parsing.word_limit import WordLimit
 
 # Unicode's category Cc without the tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
@@ -45,6 +47,12 @@ def row_error(path: Path, line: int, message: str, value: str | None = None) -> 
     """The error of a damaged row: ``path:line: message (got value)``."""
     shown = "" if value is None else f" (got {value if len(value) <= 80 else value[:77] + '...'!r})"
     return ValueError(f"{path}:{line}: {message}{shown}")
+
+
+def check_words(path: Path, line: int, name: str, text: str) -> None:
+    """Raises :class:`ValueError` if a text of a corpus is longer than any, which would take all memory."""
+    if not WordLimit().holds(text):
+        raise row_error(path, line, f"{name} has more than {MAX_WORDS} words", text)
 
 
 def read_table(

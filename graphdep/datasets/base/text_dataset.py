@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
+from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.parsing import Parser, enhance, enhance_fingerprint, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
@@ -20,13 +21,10 @@ class TextDataset(ParsedDataset):
         root: Folder of the corpus.
         split: ``"train"``, ``"val"`` or ``"test"``.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-        root_node: Put a ROOT node before the words of each sentence; there is none where ``tokens`` are
-            given. (default: :obj:`True`)
-        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or the ``"enhanced"`` or ``"enhanced++"``
-            graphs, made of trees for which the parser gives none (:func:`graphdep.parsing.enhance`).
-            (default: ``"basic"``)
-        options: As in :class:`ParsedDataset`.
+        options: Further ones, see :class:`ParsedOptions`.
     """
+
+    shared_options: ClassVar[type] = ParsedOptions
 
     def __init__(
         self,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
-from graphdep.datasets.base.raw import read_lines, row_error
+from typing_extensions import Unpack
+
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.dialogues.dialogue_dataset import Dialogue, DialogueDataset
+from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
 
 NAMES = {"train": "train", "val": "validation", "test": "test"}
 LABELS = ("act", "emotion")
@@ -37,25 +38,20 @@ class DailyDialog(DialogueDataset):
             ``"datasets/dailydialog"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        raw_from: Local folder with the raw files, ``dialogues_train.txt``, ``dialogues_validation.txt`` and
-            ``dialogues_test.txt``: in it, or in its folders ``train``, ``validation`` and ``test``.
-            (default: :obj:`None`)
-        max_turns: The number of turns of a context, the last ones. (default: :obj:`4`)
-        max_words: The number of words of a turn, the first ones. (default: :obj:`50`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`3`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
-            and response follow each other in the training split, too. (default: ``"keep"``)
-        pieces: Size of a vocabulary of pieces of words; :obj:`None` for words. (default: :obj:`None`)
-        limit: Use the first examples of the split only; acts before parsing. (default: :obj:`None`)
-        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+        options: Further ones, see :class:`DialogueOptions`; the files of :obj:`raw_from` are
+            ``dialogues_train.txt``, ``dialogues_validation.txt`` and ``dialogues_test.txt``: in it, or in its
+            folders ``train``, ``validation`` and ``test``.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialog
+        >>> dataset = DailyDialog("datasets/mini", split="val", parser="chain", limit=10)
+        >>> len(dataset), int(dataset[0].utterance.max()) + 1  # turns of the context
+        (10, 1)
     """
 
     corpus = "DailyDialog"
@@ -66,43 +62,9 @@ class DailyDialog(DialogueDataset):
         root: str | os.PathLike[str] = "datasets/dailydialog",
         split: str = "train",
         parser: str | Parser = "bundled",
-        *,
-        raw_from: str | os.PathLike[str] | None = None,
-        max_turns: int = 4,
-        max_words: int = 50,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
-        min_freq: int = 3,
-        lower: bool = True,
-        overlap: str = "keep",
-        pieces: int | None = None,
-        limit: int | None = None,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[DialogueOptions],
     ) -> None:
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            max_turns=max_turns,
-            max_words=max_words,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            overlap=overlap,
-            pieces=pieces,
-            limit=limit,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         return daily_dialog_files(folder, split)
@@ -156,6 +118,8 @@ def _turns(path: Path, line: int, text: str) -> list[str]:
         raise row_error(path, line, "no dialogue", text)
     if "" in turns:
         raise row_error(path, line, f"turn {turns.index('') + 1} is empty", text)
+    for number, turn in enumerate(turns, start=1):
+        check_words(path, line, f"turn {number}", turn)
     return turns
 
 

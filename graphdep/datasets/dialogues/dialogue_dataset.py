@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 from graphdep.data import join_utterances, utterance_data
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.text_dataset import TextDataset
+from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.sentence.truncation import truncate
@@ -67,15 +68,7 @@ class DialogueDataset(TextDataset):
 
     Args:
         root, split, parser: As in :class:`TextDataset`.
-        max_turns: The number of turns of a context, the last ones. (default: :obj:`4`)
-        max_words: The number of words of a turn, the first ones. (default: :obj:`50`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`3`)
-        overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
-            and response follow each other in the training split, too. (default: ``"keep"``)
-        pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
-            training split; :obj:`None` for words. (default: :obj:`None`)
-        limit: Use the first examples of the split only; acts before parsing. (default: :obj:`None`)
-        options: As in :class:`ParsedDataset`.
+        max_turns, max_words, min_freq, overlap, pieces, vocab, options: See :class:`DialogueOptions`.
 
     Shapes:
         - the node table of :func:`graphdep.to_data` with ROOT nodes; ``position`` counts through the example
@@ -84,6 +77,7 @@ class DialogueDataset(TextDataset):
           and of the response in it
     """
 
+    shared_options = DialogueOptions
     train_overlap: dict[str, Any] | None
     warnings: list[str]
     one_turn_dialogues: int

@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Unpack
+
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example
-from graphdep.datasets.base.raw import read_csv, read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_csv, read_lines, row_error
 from graphdep.datasets.dialogues.dialogue_dataset import Dialogue, DialogueDataset
+from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -54,24 +56,19 @@ class EmpatheticDialogues(DialogueDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"published"`` or ``"by-emotion"``; :obj:`None` for that of :obj:`raw_from`, else for the
             only one below :obj:`root`. (default: :obj:`None`)
-        raw_from: Local folder with the raw files; those of the emotions may be in its folder ``by_emotion``.
-            (default: :obj:`None`)
-        max_turns: The number of turns of a context, the last ones. (default: :obj:`4`)
-        max_words: The number of words of a turn, the first ones. (default: :obj:`50`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`3`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
-            and response follow each other in the training split, too. (default: ``"keep"``)
-        pieces: Size of a vocabulary of pieces of words; :obj:`None` for words. (default: :obj:`None`)
-        limit: Use the first examples of the split only; acts before parsing. (default: :obj:`None`)
-        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+        options: Further ones, see :class:`DialogueOptions`; in :obj:`raw_from` the files of the emotions may
+            be in a folder ``by_emotion``.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
             is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import EmpatheticDialogues
+        >>> dataset = EmpatheticDialogues("datasets/empatheticdialogues", split="val", parser="chain")
+        >>> len(dataset), int(dataset[0].utterance.max()) + 1  # turns of the context
+        (2, 1)
     """
 
     unlisted_dialogues: int | None
@@ -85,45 +82,12 @@ class EmpatheticDialogues(DialogueDataset):
         parser: str | Parser = "bundled",
         *,
         layout: str | None = None,
-        raw_from: str | os.PathLike[str] | None = None,
-        max_turns: int = 4,
-        max_words: int = 50,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
-        min_freq: int = 3,
-        lower: bool = True,
-        overlap: str = "keep",
-        pieces: int | None = None,
-        limit: int | None = None,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[DialogueOptions],
     ) -> None:
         self.layout = choose_layout(
-            layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
+            layout, LAYOUTS, options.get("raw_from"), root, to_copy=_layouts_in, copied=_layouts_below
         )
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            max_turns=max_turns,
-            max_words=max_words,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            overlap=overlap,
-            pieces=pieces,
-            limit=limit,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     @property
     def raw_dir(self) -> str:
@@ -287,6 +251,7 @@ def _check_header(path: Path, first: str, columns: tuple[str, ...]) -> None:
 def _turn(path: Path, line: int, utterance: str, row: str) -> str:
     if not utterance.strip():
         raise row_error(path, line, "the utterance is empty", row)
+    check_words(path, line, "the utterance", utterance)
     return utterance.strip()
 
 

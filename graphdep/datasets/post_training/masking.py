@@ -31,6 +31,15 @@ class Masking:
 
     Raises:
         ValueError: If :obj:`share` is no probability, or there are no replacements.
+
+    Example:
+        >>> import random
+        >>> import torch
+        >>> from graphdep.datasets import Masking
+        >>> masking = Masking(mask_id=4, replacements=range(10, 50), share=1.0)
+        >>> ids, target = masking(torch.arange(10, 16), torch.arange(1, 4), random.Random(0))
+        >>> ids.shape, target
+        (torch.Size([6]), tensor([  10,   11,   12, -100, -100, -100]))
     """
 
     mask_id: int

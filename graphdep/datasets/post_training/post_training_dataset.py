@@ -72,6 +72,16 @@ class PostTrainingDataset(Dataset):
     Raises:
         ValueError: If an option is wrong, there are fewer than two dialogues to draw from, or no dialogue has
             two utterances.
+
+    Example:
+        >>> from graphdep import Vocab
+        >>> from graphdep.datasets import Masking, PostTrainingDataset
+        >>> from graphdep.vocab import VocabTokens
+        >>> dialogues = [["Hi !", "Hello .", "Bye !", "See you ."], ["Who ?", "Me .", "Why ?", "So ."]]
+        >>> tokens = VocabTokens(Vocab.build(turn.split() for turns in dialogues for turn in turns))
+        >>> dataset = PostTrainingDataset(dialogues, tokens, Masking(0, range(5, 12)), parser="chain")
+        >>> len(dataset), dataset[0].y
+        (2, tensor([0]))
     """
 
     def __init__(

@@ -12,6 +12,11 @@ class PostTrainingKey:
     Args:
         epoch: The epoch.
         number: The number in the dataset, or in the slice that is asked for it.
+
+    Example:
+        >>> from graphdep.datasets import PostTrainingKey
+        >>> PostTrainingKey(epoch=1, number=7)
+        PostTrainingKey(epoch=1, number=7)
     """
 
     epoch: int

@@ -21,6 +21,13 @@ class PostTrainingSampler(Sampler[PostTrainingKey]):
     Args:
         size: Number of samples: the length of the dataset, or of a slice of it.
         seed: Seed of the order. (default: :obj:`0`)
+
+    Example:
+        >>> from graphdep.datasets import PostTrainingSampler
+        >>> sampler = PostTrainingSampler(size=4, seed=0)
+        >>> sampler.set_epoch(1)
+        >>> sorted(key.number for key in sampler), {key.epoch for key in sampler}
+        ([0, 1, 2, 3], {1})
     """
 
     def __init__(self, size: int, seed: int = 0) -> None:

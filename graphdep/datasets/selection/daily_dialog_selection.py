@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Unpack
+
 from graphdep.datasets.dialogues.daily_dialog import NAMES, daily_dialog_files, read_daily_dialog
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, normal
-from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.datasets.selection.selection_options import DrawnOptions
+from graphdep.datasets.selection.store.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 
 class DailyDialogSelection(DrawnSelection):
@@ -35,26 +37,18 @@ class DailyDialogSelection(DrawnSelection):
         overlap: ``"keep"`` or ``"drop"``: whether to leave out the pools of val and test that are known from
             train. Their responses are no negatives then, either: they are more often in train than the
             right responses that are left, which would tell these. (default: ``"keep"``)
-        negatives: The number of negatives of a pool; :obj:`None` for 1 in train and 9 in val and test.
-            (default: :obj:`None`)
-        seed: What the draws start from. (default: :obj:`0`)
-        raw_from: Local folder that has the raw files. (default: :obj:`None`)
-        tokens: Ids of words' pieces; :obj:`None` for those of the vocabulary. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example. (default: :obj:`256`)
-        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
-            (default: :obj:`None`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use that many pairs, of pools spread over the split; acts before parsing. (default:
-            :obj:`None`)
-        keep_parses, cache_size, transform, log, force_reload: As in :class:`SelectionDataset`.
+        options: Further ones, see :class:`DrawnOptions`.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a line of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialogSelection
+        >>> dataset = DailyDialogSelection("datasets/mini", split="test", parser="chain", limit=20)
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (20, [1.0, 0.0, 0.0])
     """
 
     corpus = "DailyDialog, selection"
@@ -66,23 +60,8 @@ class DailyDialogSelection(DrawnSelection):
         split: str = "train",
         parser: str | Parser = "bundled",
         *,
-        raw_from: str | os.PathLike[str] | None = None,
-        tokens: Tokens | None = None,
-        max_length: int = 256,
-        max_turns: int | None = None,
         overlap: str = "keep",
-        negatives: int | None = None,
-        seed: int = 0,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        keep_parses: bool = True,
-        cache_size: int = 20_000,
-        transform: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[DrawnOptions],
     ) -> None:
         if overlap not in ("keep", "drop"):
             raise ValueError(f"'overlap' must be 'keep' or 'drop' (got {overlap!r})")
@@ -91,27 +70,7 @@ class DailyDialogSelection(DrawnSelection):
         if overlap == "drop":
             self.train_is_for = "overlap='drop' compares with it"
         self.overlap = overlap
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            tokens=tokens,
-            max_length=max_length,
-            max_turns=max_turns,
-            negatives=negatives,
-            seed=seed,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            keep_parses=keep_parses,
-            cache_size=cache_size,
-            transform=transform,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         return daily_dialog_files(folder, split)

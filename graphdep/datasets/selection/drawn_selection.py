@@ -9,6 +9,7 @@ from typing import Any
 
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets.selection.selection_options import DrawnOptions
 from graphdep.parsing import Parser
 
 _TRIES = 20  # a draw, before all that is left is listed
@@ -22,11 +23,10 @@ class DrawnSelection(SelectionDataset):
 
     Args:
         root, split, parser: As in :class:`SelectionDataset`.
-        negatives: The number of negatives of a pool; :obj:`None` for 1 in train and 9 in val and test.
-            (default: :obj:`None`)
-        seed: What the draws start from. (default: :obj:`0`)
-        options: As in :class:`SelectionDataset`.
+        negatives, seed, options: See :class:`DrawnOptions`.
     """
+
+    shared_options = DrawnOptions
 
     def __init__(
         self,

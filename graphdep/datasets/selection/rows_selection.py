@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
-from graphdep.datasets.selection.selection_pool import Pool, Utterance, given_words
+from graphdep.datasets.selection.selection_options import RowsOptions
 from graphdep.datasets.selection.selection_rows import read_pools
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance, given_words
 from graphdep.parsing import Parser, ParserUnavailableError, resolve_parser
 
 _TAKES = (
@@ -34,10 +35,10 @@ class RowsSelection(SelectionDataset):
 
     Args:
         root, split, parser: As in :class:`SelectionDataset`.
-        pool_size: The number of candidates that every pool of test must have; :obj:`None` for any number.
-            (default: :obj:`10`)
-        options: As in :class:`SelectionDataset`.
+        pool_size, options: See :class:`RowsOptions`.
     """
+
+    shared_options = RowsOptions
 
     # The names of each split's file; the first that is there counts.
     files: Mapping[str, tuple[str, ...]] = TEXT_FILES

@@ -11,21 +11,23 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data, Database, OnDiskDataset
+from torch_geometric.data import Data, Dataset
 
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets.base.digest import digest, file_digest
+from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
-from graphdep.datasets.selection.selection_pool import Pool
+from graphdep.datasets.selection.selection_options import SelectionOptions
 from graphdep.datasets.selection.spread import spread
 from graphdep.datasets.selection.store.cut_counts import count_cut
 from graphdep.datasets.selection.store.selection_builder import build_store, build_vocab
 from graphdep.datasets.selection.store.selection_file import FORMAT, Pair
+from graphdep.datasets.selection.store.selection_pool import Pool
 from graphdep.datasets.selection.store.selection_store import SelectionStore
 from graphdep.datasets.selection.store.tree_bytes import sentence_of
 from graphdep.datasets.selection.store.word_pieces import WordPieces
@@ -38,7 +40,7 @@ from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab, VocabTokens
 logger = logging.getLogger("graphdep.datasets")
 
 
-class SelectionDataset(RawFiles, OnDiskDataset):
+class SelectionDataset(KnownOptions, RawFiles, Dataset):
     r"""Base of the corpora of response selection: one PyG ``Data`` a pair of a context and a candidate.
 
     Pairs stay on disk, in one SQLite file (``SelectionStore``), and
@@ -59,27 +61,8 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
-        raw_from: Local folder to copy the raw files from, which are read first: a damaged one is not copied.
-            (default: :obj:`None`)
-        tokens: Ids of words' pieces; :obj:`None` for those of :attr:`vocab`. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example; see :func:`~graphdep.data.selection_data`
-            for what is cut. (default: :obj:`256`)
-        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
-            (default: :obj:`None`)
-        vocab: The vocabulary; :obj:`None` builds it from the training split, each of its different utterances
-            counted once. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use that many pairs, of whole pools that are spread evenly over the split: at least as many
-            where all pools have one size, else about as many (``spread``). Acts
-            before parsing. A vocabulary that is built is then that of the limited training split, or for
-            another split that of the whole training split. (default: :obj:`None`)
-        keep_parses: Keep parses in ``cache/parses.sqlite``; off where the parser is faster than the disk.
-            (default: :obj:`True`)
-        cache_size: The number of utterances that are kept in memory, those that were used last.
-            (default: :obj:`20_000`)
-        transform, log, force_reload: As in PyG.
+        raw_from, tokens, max_length, max_turns, vocab, relations, min_freq, lower, limit, keep_parses,
+            cache_size, transform, log, force_reload: See :class:`SelectionOptions`.
 
     Shapes:
         - the node table of :func:`~graphdep.data.selection_data`, and its ``cut_words``
@@ -91,6 +74,8 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
             value.
     """
+
+    shared_options: ClassVar[type] = SelectionOptions
 
     def __init__(
         self,
@@ -126,11 +111,11 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
         self.relations = RelationVocab(relations.learned if relations is not None else ())
         self.cache_size = cache_size
-        self._given, self._vocab, self._force_reload = tokens, vocab, force_reload
+        self._given, self._vocab = tokens, vocab
         resolved = self._resolve(parser, Path(root).expanduser() / "cache" / "parses.sqlite", keep_parses)
         self._parser: Parser | None = resolved
         self.parser_fingerprint = resolved.fingerprint
-        super().__init__(os.fspath(root), transform, log=log)
+        super().__init__(os.fspath(root), transform, log=log, force_reload=force_reload)
         self._encode_lexicon()
 
     @abstractmethod
@@ -144,10 +129,6 @@ class SelectionDataset(RawFiles, OnDiskDataset):
     @property
     def processed_file_names(self) -> list[str]:
         return [self._store.path.name]
-
-    @property
-    def db(self) -> Database:
-        raise NotImplementedError("pairs can be read only: use get and multi_get")
 
     @property
     def vocab(self) -> Vocab:
@@ -176,7 +157,7 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         return data_list if self.transform is None else [self.transform(data) for data in data_list]
 
     def __getitems__(self, indices: list[int]) -> list[Data]:
-        numbers = self.indices()  # PyG's own does not look at them
+        numbers = self.indices()
         return self.multi_get([numbers[number] for number in indices])
 
     def labels(self) -> np.ndarray:
@@ -262,10 +243,6 @@ class SelectionDataset(RawFiles, OnDiskDataset):
                 _journal_of(self._store.path).unlink(missing_ok=True)
         else:
             self._build(self._store, self.split, self.limit)
-
-    def _download(self) -> None:
-        self.force_reload = self._force_reload  # OnDiskDataset has no such argument
-        super()._download()
 
     def _process(self) -> None:
         # PyG's own only looks whether a file exists, and unpickles two more.
@@ -385,6 +362,9 @@ class SelectionDataset(RawFiles, OnDiskDataset):
         )
         data.group = torch.tensor([pair.pool])
         return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)})"
 
     def __getstate__(self) -> dict[str, Any]:
         # Neither models nor what is in memory travel to the workers of a DataLoader.

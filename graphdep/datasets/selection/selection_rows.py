@@ -7,8 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from graphdep.datasets.base.raw import read_lines, row_error
-from graphdep.datasets.selection.selection_pool import Pool, Utterance
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance
 
 
 class Row(NamedTuple):
@@ -38,6 +38,8 @@ def read_rows(path: Path) -> Iterator[Row]:
                 f"{len(utterances) + 1} tab-separated columns instead of a label, utterances and a response"
             )
             raise row_error(path, line, message, text)
+        for number, utterance in enumerate(utterances, start=1):
+            check_words(path, line, f"utterance {number}", utterance)
         yield Row(line, int(label), utterances[:-1], utterances[-1])
 
 

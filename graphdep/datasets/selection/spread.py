@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from graphdep.datasets.selection.selection_pool import Pool
+from graphdep.datasets.selection.store.selection_pool import Pool
 
 T = TypeVar("T")
 

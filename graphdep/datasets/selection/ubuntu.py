@@ -5,19 +5,21 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Unpack
+
 from graphdep.datasets.base.layouts import choose_layout
-from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.rows_selection import TEXT_FILES, Names, RowsSelection
-from graphdep.datasets.selection.selection_pool import Pool, Utterance, given_words, utterance
+from graphdep.datasets.selection.selection_options import RowsOptions
 from graphdep.datasets.selection.selection_rows import read_pools
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance, given_words, utterance
 from graphdep.io.csv_limit import long_fields
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 LAYOUTS = ("v1", "v2")
 FILES: dict[str, Names] = {
@@ -56,25 +58,19 @@ class Ubuntu(RowsSelection):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"v1"`` or ``"v2"``; :obj:`None` for that of :obj:`raw_from`, else for the only one below
             :obj:`root`. (default: :obj:`None`)
-        raw_from: Local folder that has the raw files. (default: :obj:`None`)
-        pool_size: The number of candidates that every pool of val and test must have in the layout ``"v1"``;
-            :obj:`None` for any number. (default: :obj:`10`)
-        tokens: Ids of words' pieces; :obj:`None` for those of the vocabulary. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example. (default: :obj:`256`)
-        max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
-            (default: :obj:`None`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use that many pairs, of pools spread over the split; acts before parsing. (default:
-            :obj:`None`)
-        keep_parses, cache_size, transform, log, force_reload: As in :class:`SelectionDataset`.
+        options: Further ones, see :class:`RowsOptions`; :obj:`pool_size` is for val and test, in the layout
+            ``"v1"``.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
             is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import Ubuntu
+        >>> dataset = Ubuntu("datasets/mini", split="test", parser="chain")
+        >>> len(dataset), [float(dataset[i].y) for i in range(3)]
+        (40, [1.0, 0.0, 0.0])
     """
 
     corpus = "Ubuntu"
@@ -91,46 +87,13 @@ class Ubuntu(RowsSelection):
         parser: str | Parser = "bundled",
         *,
         layout: str | None = None,
-        raw_from: str | os.PathLike[str] | None = None,
-        tokens: Tokens | None = None,
-        max_length: int = 256,
-        max_turns: int | None = None,
-        pool_size: int | None = 10,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        keep_parses: bool = True,
-        cache_size: int = 20_000,
-        transform: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[RowsOptions],
     ) -> None:
         self.layout = choose_layout(
-            layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
+            layout, LAYOUTS, options.get("raw_from"), root, to_copy=_layouts_in, copied=_layouts_below
         )
         self.files = FILES[self.layout]
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            tokens=tokens,
-            max_length=max_length,
-            max_turns=max_turns,
-            pool_size=pool_size,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            keep_parses=keep_parses,
-            cache_size=cache_size,
-            transform=transform,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     @property
     def raw_dir(self) -> str:
@@ -198,6 +161,9 @@ def _read_csv(path: Path, header: list[str]) -> Iterator[tuple[int, list[str]]]:
                 if len(row) != len(header):
                     text = f"{len(row)} columns instead of {len(header)}"
                     raise row_error(path, reader.line_num, text, ",".join(row))
+                for name, cell in zip(header, row):
+                    for turn in cell.split(_TURN_END):
+                        check_words(path, reader.line_num, name, turn)
                 yield reader.line_num, row
         except csv.Error as error:
             raise row_error(path, reader.line_num, str(error)) from None

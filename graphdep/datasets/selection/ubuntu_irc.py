@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.base.raw import read_lines, row_error
+from typing_extensions import Unpack
+
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, Negatives, normal
-from graphdep.datasets.selection.selection_pool import Pool, utterance
+from graphdep.datasets.selection.selection_options import DrawnOptions
+from graphdep.datasets.selection.store.selection_pool import Pool, utterance
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 FOLDERS = {"train": "train", "val": "dev", "test": "test"}
 LOG, LINKS = ".ascii.txt", ".annotation.txt"
@@ -48,29 +50,21 @@ class UbuntuIRC(DrawnSelection):
         root: Folder of the corpus. (default: ``"datasets/ubuntu-irc"``)
         split: ``"train"``, ``"val"`` (the corpus' dev) or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        raw_from: Local folder with the folders ``train``, ``dev`` and ``test`` of the corpus, of which
-            ``*.ascii.txt`` and ``*.annotation.txt`` are read. (default: :obj:`None`)
-        max_turns: The number of messages of a context, the last ones; :obj:`None` for all.
-            (default: :obj:`None`)
-        negatives: The number of negatives of a pool; :obj:`None` for 1 in train and 9 in val and test.
-            (default: :obj:`None`)
         negatives_from: ``"log"``, or ``"split"`` for the responses of all logs of the split: easier, for the
             log that a response is from tells much. (default: ``"log"``)
-        seed: What the draws start from. (default: :obj:`0`)
-        tokens: Ids of words' pieces; :obj:`None` for those of the vocabulary. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example. (default: :obj:`256`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use that many pairs, of pools spread over the split; acts before parsing. (default:
-            :obj:`None`)
-        keep_parses, cache_size, transform, log, force_reload: As in :class:`SelectionDataset`.
+        options: Further ones, see :class:`DrawnOptions`; of the folders ``train``, ``dev`` and ``test`` in
+            :obj:`raw_from` the files ``*.ascii.txt`` and ``*.annotation.txt`` are read.
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, a line of a raw file is damaged, or a log has not enough responses
             to draw from: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import UbuntuIRC
+        >>> dataset = UbuntuIRC("datasets/ubuntu-irc", parser="chain")
+        >>> dataset.context(0), dataset.response(0)
+        ([['which', 'disk', '?']], ['the', 'usb', 'one'])
     """
 
     corpus = "UbuntuIRC"
@@ -82,48 +76,13 @@ class UbuntuIRC(DrawnSelection):
         split: str = "train",
         parser: str | Parser = "bundled",
         *,
-        raw_from: str | os.PathLike[str] | None = None,
-        tokens: Tokens | None = None,
-        max_length: int = 256,
-        max_turns: int | None = None,
-        negatives: int | None = None,
         negatives_from: str = "log",
-        seed: int = 0,
-        vocab: Vocab | None = None,
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        keep_parses: bool = True,
-        cache_size: int = 20_000,
-        transform: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[DrawnOptions],
     ) -> None:
         if negatives_from not in ("log", "split"):
             raise ValueError(f"'negatives_from' must be 'log' or 'split' (got {negatives_from!r})")
         self.negatives_from = negatives_from
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            tokens=tokens,
-            max_length=max_length,
-            max_turns=max_turns,
-            negatives=negatives,
-            seed=seed,
-            vocab=vocab,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            keep_parses=keep_parses,
-            cache_size=cache_size,
-            transform=transform,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
         logs = sorted((folder / FOLDERS[split]).glob(f"*{LOG}"))
@@ -220,6 +179,7 @@ def read_log(path: Path) -> Log:
 
 def _parts(path: Path, line: int, text: str) -> tuple[str, str] | None:
     """Name and text of a message; an action has no name, and a line of the system is none."""
+    check_words(path, line, "a message", text)
     message, action = _MESSAGE.fullmatch(text) or _NOTICE.fullmatch(text), _ACTION.fullmatch(text)
     if message:
         return message[1], message[2].strip()

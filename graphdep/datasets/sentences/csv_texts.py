@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.base.text_rows import Label, TextRow, check_suffix, read_text_rows
+from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Tokens, Vocab
+from graphdep.parsing.word_limit import WordLimit
 
 GOALS = ("classification", "regression")
 
@@ -45,18 +48,11 @@ class CSVTexts(TextDataset):
         labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
         val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
-        raw_from: Nothing: the files are read where they are. (default: :obj:`None`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
-        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
-        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
-        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
-            those learned from the training split as well. (default: :obj:`None`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use the first rows of the split only; acts before parsing. (default: :obj:`None`)
-        root_node: Put a ROOT node before the words of each text. (default: :obj:`True`)
-        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error before anything is
+            parsed. (default: :obj:`10_000`, :obj:`False`)
+        options: Further ones, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they
+            are.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the class in :attr:`labels`; of a regression :math:`(1)`
@@ -64,8 +60,18 @@ class CSVTexts(TextDataset):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a row is: a missing column, an empty text, a label that the
-            training file does not have, and others; the message has file, line and value.
+        ValueError: If an option is wrong, or a row is: a missing column, an empty text or one of too many
+            words, a label that the training file does not have, and others; the message has file, line and
+            value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets import CSVTexts
+        >>> _ = Path("reviews.csv").write_text("text,label\n" + "A fine film.,good\nSo dull.,bad\n" * 10)
+        >>> columns = {"text_columns": "text", "label_column": "label"}
+        >>> dataset = CSVTexts("datasets/csv", train="reviews.csv", parser="chain", **columns)
+        >>> len(dataset), dataset.labels
+        (18, ('bad', 'good'))
     """
 
     labels: tuple[Label, ...]
@@ -86,54 +92,25 @@ class CSVTexts(TextDataset):
         labels: Sequence[Label] | None = None,
         val_fraction: float = 0.1,
         seed: int = 0,
-        raw_from: str | os.PathLike[str] | None = None,
-        vocab: Vocab | None = None,
-        tokens: Tokens | None = None,
-        max_length: int | None = None,
-        arcs: str = "basic",
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        root_node: bool = True,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **options: Unpack[ParsedOptions],
     ) -> None:
         self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
         self.label_column, self.goal = label_column, goal
         self.val_fraction, self.seed = val_fraction, seed
+        self.word_limit = WordLimit(max_words, truncate)
         given = {"train": train, "val": val, "test": test}
         self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
         self._check_options(labels)
-        if raw_from is not None:
+        if options.get("raw_from") is not None:
             raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
         self._learns_labels = labels is None and goal == "classification"
         self.labels = tuple(labels or ())
         self.splits = ("train", "val", "test") if test is not None else ("train", "val")
         self.train_is_for = "words and classes are learned from it unless they are given"
         self.corpus = self.files["train"].name
-        super().__init__(
-            root,
-            split,
-            parser,
-            vocab=vocab,
-            tokens=tokens,
-            max_length=max_length,
-            arcs=arcs,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            root_node=root_node,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     def update_digest(self, sha: hashlib._Hash) -> None:
         super().update_digest(sha)
@@ -173,8 +150,11 @@ class CSVTexts(TextDataset):
         rows = self.read(Path(self.raw_dir), split)
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
         targets = [self._target(row, number) for row in rows][:limit]
-        texts = [row.text(column) for row in rows for column in self.text_columns]
-        trees = iter(self.trees_of_texts(texts[: len(targets) * len(self.text_columns)]))
+        cells = [(row, column) for row in rows for column in self.text_columns]
+        texts = [row.text(column) for row, column in cells][: len(targets) * len(self.text_columns)]
+        places = [f"{row.path}:{row.line}: {column!r}" for row, column in cells]
+        parsed = self.trees_of_texts(list(map(self.word_limit.text, texts, places)))
+        trees = iter(map(self.word_limit.tree, parsed, places))
         segment = list(range(len(self.text_columns)))
         return [Example([next(trees) for _ in segment], {"y": y}, segment=segment) for y in targets]
 
@@ -182,7 +162,10 @@ class CSVTexts(TextDataset):
         drawn = None if "val" in self.files else [self.val_fraction, self.seed]
         labels = None if self._learns_labels else self.labels
         columns = [self.text_columns, self.label_column]
-        return {**super().options(), "columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
+        own = {"columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
+        # Else the limit changes nothing of what is read.
+        cut = {"max_words": self.word_limit.max_words} if self.word_limit.truncate else {}
+        return {**super().options(), **own, **cut}
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
         return {"labels": list(self.labels)}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import Draw, spread_rows
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.sentences.glue_files import (
     CORPORA,
@@ -24,7 +26,6 @@ from graphdep.datasets.sentences.glue_files import (
 )
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 VAL_FROM = ("train", "dev")
 # The share of the training file that is held out, and the seed that it is drawn with.
@@ -74,21 +75,9 @@ class GLUE(TextDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. SST-2 is tokenised: its words
             are kept. (default: ``"bundled"``)
         val_from: ``"train"`` or ``"dev"``, see above. (default: ``"train"``)
-        raw_from: Local folder that has the raw files, of this corpus or of GLUE, or of the unpacked public
-            download of CoLA. (default: :obj:`None`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
-        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
-        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
-        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
-            those learned from the training split as well. (default: :obj:`None`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use so many rows of the split only, spread over all of it
-            (``spread_rows``): CoLA's files are sorted by source. Acts before
-            parsing. (default: :obj:`None`)
-        root_node: Put a ROOT node before the words of each text. (default: :obj:`True`)
-        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+        options: Further ones, see :class:`ParsedOptions`; :obj:`raw_from` may be the folder of this corpus,
+            that of GLUE, or the unpacked public download of CoLA, and :obj:`limit` takes rows that are spread
+            over all of the split (``spread_rows``), for CoLA's files are sorted by source.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`; of STS-B :math:`(1)` float, the
@@ -98,6 +87,12 @@ class GLUE(TextDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import GLUE
+        >>> dataset = GLUE("datasets/glue", name="rte", split="train", parser="chain", limit=8)
+        >>> len(dataset), dataset.num_classes
+        (8, 2)
     """
 
     def __init__(
@@ -108,21 +103,7 @@ class GLUE(TextDataset):
         parser: str | Parser = "bundled",
         *,
         val_from: str = "train",
-        raw_from: str | os.PathLike[str] | None = None,
-        vocab: Vocab | None = None,
-        tokens: Tokens | None = None,
-        max_length: int | None = None,
-        arcs: str = "basic",
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        root_node: bool = True,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[ParsedOptions],
     ) -> None:
         if name not in CORPORA:
             raise ValueError(f"'name' must be one of {', '.join(CORPORA)} (got {name!r})")
@@ -131,31 +112,15 @@ class GLUE(TextDataset):
         self.name, self.val_from, self.glue_corpus = name, val_from, CORPORA[name]
         if name == "ax":
             self.splits = ("test",)
-            _check_ids(vocab is not None or tokens is not None, arcs == "basic" or relations is not None)
+            _check_ids(options)
         elif name == "mnli":
             self.splits = ("train", "val", "test", "test-mismatched")
         self.corpus = f"GLUE {self.glue_corpus.folder}"
         self.published = self.glue_corpus.published
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=None if raw_from is None else corpus_folder(raw_from, name),
-            vocab=vocab,
-            tokens=tokens,
-            max_length=max_length,
-            arcs=arcs,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            root_node=root_node,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        raw_from = options.get("raw_from")
+        if raw_from is not None:
+            options["raw_from"] = corpus_folder(raw_from, name)
+        super().__init__(root, split, parser, **options)
 
     def __repr__(self) -> str:
         return f"GLUE({self.name!r}, {len(self)})"
@@ -227,8 +192,8 @@ class GLUE(TextDataset):
         return parts[kind] + dash + genres
 
 
-def _check_ids(words: bool, labels: bool) -> None:
-    if not words:
+def _check_ids(options: ParsedOptions) -> None:
+    if options.get("vocab") is None and options.get("tokens") is None:
         raise ValueError("'vocab' or 'tokens' must be given: 'ax' has no training split to take words from")
-    if not labels:
+    if options.get("arcs", "basic") != "basic" and options.get("relations") is None:
         raise ValueError("'relations' must be given: 'ax' has no training split to learn them from")

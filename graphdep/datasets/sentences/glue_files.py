@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphdep.datasets.base.raw import read_lines, row_error
+from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.sentences.mrpc import DEV_IDS, read_dev_ids, read_mrpc
+from graphdep.io.limits import MAX_WORDS
 from graphdep.io.text import has_half_character, unique_keys
+from graphdep.parsing.word_limit import WordLimit
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -192,6 +194,7 @@ def _read_table(
         for column, text in zip(corpus.texts, texts):
             if not text and not corpus.may_be_empty:
                 raise row_error(path, line, f"{column} is empty", text)
+            check_words(path, line, column, text)
         error = functools.partial(row_error, path, line)
         yield GLUERow(texts, None if label_column is None else _label(corpus, row[-1], error))
 
@@ -261,4 +264,6 @@ def _sample_row(path: Path, corpus: GLUECorpus, key: str, entry: Any) -> GLUERow
             raise error(f"{column} has half a character", ascii(text))
         if not text and not corpus.may_be_empty:
             raise error(f"{column} is empty", entry[column])
+        if not WordLimit().holds(text):
+            raise error(f"{column} has more than {MAX_WORDS} words", text)
     return GLUERow(texts, _label(corpus, entry["label"], error))

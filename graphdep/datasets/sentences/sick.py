@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from typing_extensions import Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example
-from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.parsed_options import ParsedOptions
+from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 HEADER = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 LABELS = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
@@ -46,18 +46,7 @@ class SICK(TextDataset):
         split: ``"train"``, ``"val"`` (the trial file) or ``"test"``. (default: ``"train"``)
         task: ``"relatedness"`` or ``"entailment"``. (default: ``"relatedness"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        raw_from: Local folder that has the raw files. (default: :obj:`None`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
-        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
-        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
-        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
-            those learned from the training split as well. (default: :obj:`None`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use the first pairs of the split only; acts before parsing. (default: :obj:`None`)
-        root_node: Put a ROOT node before the words of each sentence. (default: :obj:`True`)
-        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+        options: Further ones, see :class:`ParsedOptions`.
 
     Shapes:
         - ``y``: :math:`(1, 5)` float (relatedness) or :math:`(1)` long (entailment)
@@ -67,6 +56,12 @@ class SICK(TextDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, or a row of a raw file is damaged: the message has file, line and
             value.
+
+    Example:
+        >>> from graphdep.datasets import SICK
+        >>> dataset = SICK("datasets/mini", split="val", task="entailment", parser="chain", limit=20)
+        >>> len(dataset), dataset[0].y, int(dataset[0].utterance.max()) + 1  # two sentences
+        (20, tensor([2]), 2)
     """
 
     corpus = "SICK"
@@ -80,46 +75,12 @@ class SICK(TextDataset):
         split: str = "train",
         task: str = "relatedness",
         parser: str | Parser = "bundled",
-        *,
-        raw_from: str | os.PathLike[str] | None = None,
-        vocab: Vocab | None = None,
-        tokens: Tokens | None = None,
-        max_length: int | None = None,
-        arcs: str = "basic",
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        root_node: bool = True,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[ParsedOptions],
     ) -> None:
         if task not in self.tasks:
             raise ValueError(f"'task' must be one of {', '.join(self.tasks)} (got {task!r})")
         self.task = task
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            vocab=vocab,
-            tokens=tokens,
-            max_length=max_length,
-            arcs=arcs,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            root_node=root_node,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     @property
     def num_classes(self) -> int:
@@ -210,6 +171,7 @@ def _pair(path: Path, line: int, row: list[str]) -> Pair:
     for name, text in zip(HEADER[1:3], (first, second)):
         if not text.strip():
             raise row_error(path, line, f"{name} is empty", text)
+        check_words(path, line, name, text)
     if not _SCORE.fullmatch(score) or not 1 <= float(score) <= CLASSES:
         raise row_error(path, line, f"relatedness_score must be a number within 1 and {CLASSES}", score)
     if label not in LABELS:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from typing_extensions import Unpack
 
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example
-from graphdep.datasets.base.raw import read_table, row_error
+from graphdep.datasets.base.parsed_options import ParsedOptions
+from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.parsing import Parser
-from graphdep.vocab import RelationVocab, Tokens, Vocab
 
 HEADER = ("sentence", "label")
 LABELS = ("negative", "positive")
@@ -45,18 +45,7 @@ class SST(TextDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         layout: ``"sentence"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from`, else for the only one
             below :obj:`root`. (default: :obj:`None`)
-        raw_from: Local folder that has the raw files. (default: :obj:`None`)
-        vocab: Vocabulary; :obj:`None` builds it from the training split. (default: :obj:`None`)
-        tokens: Ids of words' pieces, in place of a vocabulary. (default: :obj:`None`)
-        max_length: With :obj:`tokens`, the largest number of nodes of an example. (default: :obj:`None`)
-        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
-        relations: Ids of relations; :obj:`None` for the fixed ones, and where :obj:`arcs` are enhanced for
-            those learned from the training split as well. (default: :obj:`None`)
-        min_freq: Words seen less often are unknown, where the vocabulary is built. (default: :obj:`1`)
-        lower: Look words up in lower case, where the vocabulary is built. (default: :obj:`True`)
-        limit: Use the first sentences of the split only; acts before parsing. (default: :obj:`None`)
-        root_node: Put a ROOT node before the words of each sentence. (default: :obj:`True`)
-        transform, pre_transform, pre_filter, log, force_reload: As in :class:`ParsedDataset`.
+        options: Further ones, see :class:`ParsedOptions`.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`
@@ -65,6 +54,12 @@ class SST(TextDataset):
         FileNotFoundError: If a raw file is missing; the message says where to get it.
         ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
             is damaged: the message has file, line and value.
+
+    Example:
+        >>> from graphdep.datasets import SST
+        >>> dataset = SST("datasets/mini", split="val", parser="chain", limit=20)
+        >>> len(dataset), dataset[0].y
+        (20, tensor([1]))
     """
 
     corpus = "SST-2"
@@ -78,45 +73,12 @@ class SST(TextDataset):
         parser: str | Parser = "bundled",
         *,
         layout: str | None = None,
-        raw_from: str | os.PathLike[str] | None = None,
-        vocab: Vocab | None = None,
-        tokens: Tokens | None = None,
-        max_length: int | None = None,
-        arcs: str = "basic",
-        relations: RelationVocab | None = None,
-        min_freq: int = 1,
-        lower: bool = True,
-        limit: int | None = None,
-        root_node: bool = True,
-        transform: Callable | None = None,
-        pre_transform: Callable | None = None,
-        pre_filter: Callable | None = None,
-        log: bool = True,
-        force_reload: bool = False,
+        **options: Unpack[ParsedOptions],
     ) -> None:
         self.layout = choose_layout(
-            layout, LAYOUTS, raw_from, root, to_copy=_layouts_in, copied=_layouts_below
+            layout, LAYOUTS, options.get("raw_from"), root, to_copy=_layouts_in, copied=_layouts_below
         )
-        super().__init__(
-            root,
-            split,
-            parser,
-            raw_from=raw_from,
-            vocab=vocab,
-            tokens=tokens,
-            max_length=max_length,
-            arcs=arcs,
-            relations=relations,
-            min_freq=min_freq,
-            lower=lower,
-            limit=limit,
-            root_node=root_node,
-            transform=transform,
-            pre_transform=pre_transform,
-            pre_filter=pre_filter,
-            log=log,
-            force_reload=force_reload,
-        )
+        super().__init__(root, split, parser, **options)
 
     @property
     def raw_dir(self) -> str:
@@ -171,6 +133,7 @@ def _review(path: Path, line: int, row: list[str]) -> Review:
         raise row_error(path, line, f"label must be 0 or 1{layouts}", label)
     if not text.strip():
         raise row_error(path, line, "sentence is empty", text)
+    check_words(path, line, "sentence", text)
     return Review(text.split(), int(label))
 
 

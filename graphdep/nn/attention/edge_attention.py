@@ -84,17 +84,18 @@ def edge_attention(
     options = (dropout_p, return_attention_weights)
     args = (query, key, value, layout, attn_bias, score_scale, edge_value, *options)
     if torch.compiler.is_compiling() and layout.clique is None and backend in ("auto", "reference"):
-        return _attend(*args, "reference")
+        return _attend("reference", *args)
     return _attend_eagerly(backend, *args)
 
 
 @torch.compiler.disable(reason="the sizes of blocks are data: layout.materialize() has written-out pairs")
 def _attend_eagerly(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: Any) -> Any:
     """Tracing the blocks would compile anew for every batch."""
-    return _attend(query, key, value, *args, _choose(backend, args[0], query))
+    return _attend(_choose(backend, args[0], query), query, key, value, *args)
 
 
 def _attend(
+    name: str,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -104,7 +105,6 @@ def _attend(
     edge_value: Tensor | None,
     dropout_p: float,
     return_attention_weights: bool,
-    name: str,
 ) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
     """The attention by the backend of that name."""
     if name == "dense" and not (return_attention_weights and (dropout_p > 0 or layout.clique is not None)):

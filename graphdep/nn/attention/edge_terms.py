@@ -25,6 +25,15 @@ class EdgeTerms(NamedTuple):
     Shapes:
         - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`
         - edge_key, edge_value: :math:`(|\mathcal{E}|, H, d)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.attention import EdgeTerms, edge_attention
+        >>> query, key, value = torch.ones(3, 2, 1, 4).unbind()
+        >>> edge_index = torch.tensor([[0, 1], [1, 1]])
+        >>> terms = EdgeTerms(attn_bias=torch.tensor([[0.0], [-torch.inf]]))  # node 1 does not see itself
+        >>> edge_attention(query, key, value, edge_index, **terms._asdict())[1]
+        tensor([[1., 1., 1., 1.]])
     """
 
     attn_bias: Tensor | None = None
@@ -63,4 +72,7 @@ def check_relations(name: str, relation: Tensor, num_relations: int) -> None:
         low, high = (int(x) for x in relation.aminmax())
         if low < 0 or high >= num_relations:
             wrong = low if low < 0 else high
-            raise ValueError(f"{name!r} holds relation {wrong}, but there are {num_relations}")
+            raise ValueError(
+                f"{name!r} holds relation {wrong}, but there are {num_relations} (PyG transforms that merge "
+                "edges, such as ToUndirected, add ids up)"
+            )

@@ -70,6 +70,14 @@ class GatedRelationScore(nn.Module):
     Raises:
         ValueError: If :obj:`gate`, :obj:`gate_state`, :obj:`untyped`, :obj:`start` or the shape of
             :obj:`relation` is wrong, or an edge has no relation of the table.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.attention import GatedRelationScore
+        >>> score = GatedRelationScore(in_channels=8, heads=2, num_relations=5)
+        >>> edge_index, edge_type = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 3])
+        >>> score(torch.randn(2, 8), edge_index, edge_type).score_scale[0]  # NONE: the score stays
+        tensor([1., 1.], grad_fn=<SelectBackward0>)
     """
 
     def __init__(

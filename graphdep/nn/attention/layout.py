@@ -59,6 +59,15 @@ class AttentionLayout:
 
     Raises:
         ValueError: If a shape or dtype is wrong or a node does not exist.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.attention import AttentionLayout
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("transformer", implicit=True)(to_data([Sentence.chain(["She", "sings"])]))
+        >>> layout = AttentionLayout.of(data)
+        >>> layout.num_nodes, layout.num_edges, layout.pairs.shape
+        (3, 0, torch.Size([2, 9]))
     """
 
     def __init__(

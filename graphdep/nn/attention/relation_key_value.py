@@ -46,6 +46,14 @@ class RelationKeyValue(nn.Module):
 
     Raises:
         ValueError: If :obj:`scaling` or :obj:`start` is unknown, or a relation is not in the tables.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.attention import RelationKeyValue
+        >>> terms = RelationKeyValue(num_relations=5, heads=2, head_channels=4)
+        >>> edge_index, edge_type = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 3])
+        >>> terms(torch.randn(2, 8), edge_index, edge_type).edge_key.shape
+        torch.Size([2, 2, 4])
     """
 
     def __init__(

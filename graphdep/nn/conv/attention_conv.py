@@ -51,6 +51,15 @@ class AttentionConv(MessageSender):
         - output: :math:`(|\mathcal{V}|, H \cdot C')`, or :math:`(|\mathcal{V}|, C')` if not :obj:`concat`;
           with :obj:`return_attention_weights` also ``(pairs, alpha)``: :math:`(2, |\mathcal{P}|)`, the edges
           in their order and then the pairs of cliques, and their weights :math:`(|\mathcal{P}|, H)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> conv = AttentionConv(8, 16, heads=2)
+        >>> edge_index = torch.tensor([[0, 1, 1], [1, 0, 1]])
+        >>> out, (pairs, alpha) = conv(torch.randn(3, 8), edge_index, return_attention_weights=True)
+        >>> out.shape, alpha.shape, bool((out[2] == 0).all())  # no edge leads to node 2
+        (torch.Size([3, 32]), torch.Size([3, 2]), True)
     """
 
     def __init__(
@@ -136,7 +145,7 @@ class AttentionConv(MessageSender):
 
     def layout_of(self, x: Tensor, edge_index: Adj) -> AttentionLayout:
         """Checks the input; returns the layout that it has or that is made of its edges."""
-        if torch.jit.is_tracing():
+        if torch.jit.is_tracing():  # type: ignore[attr-defined]
             raise ValueError(_NO_SCRIPT)
         if isinstance(x, torch.fx.Proxy):
             raise ValueError(f"torch.fx cannot trace {type(self).__name__}: the number of edges is data")

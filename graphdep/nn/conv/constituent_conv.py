@@ -53,6 +53,15 @@ class ConstituentConv(nn.Module):
 
     Raises:
         ValueError: If a size is below 1 or :obj:`dropout` not between 0 and 1.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.conv import ConstituentConv
+        >>> conv = ConstituentConv(8, 16, heads=2)
+        >>> x, ptr = torch.randn(5, 8), torch.tensor([0, 2, 5])
+        >>> link = conv.links(x, ptr)
+        >>> conv(x, link, ptr).shape, link[[1, 4]].tolist()  # an example ends there
+        (torch.Size([5, 32]), [0.0, 0.0])
     """
 
     def __init__(

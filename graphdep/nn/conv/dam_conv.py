@@ -25,4 +25,13 @@ class DAMConv(AttentionConv):
         heads: Number of attention heads. (default: :obj:`1`)
         **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
             stand too.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.conv import DAMConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("dam")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> DAMConv(8, 16, heads=2)(torch.randn(data.num_nodes, 8), data.edge_index).shape
+        torch.Size([5, 32])
     """

@@ -36,6 +36,15 @@ class DRAConv(AttentionConv):
 
     Raises:
         ValueError: If :obj:`residual` and input and output differ in size.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.conv import DRAConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("dra")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> DRAConv(8, 16, heads=2)(torch.randn(data.num_nodes, 8), data.edge_index).shape
+        torch.Size([3, 32])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"residual": False}

@@ -52,6 +52,15 @@ class GATEConv(AttentionConv):
     Raises:
         ValueError: If a distance is below 1, there is not one for each head, the edges have no types, or the
             data has cliques, whose pairs have no distance.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.conv import GATEConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("gate")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> GATEConv(8, 16)(torch.randn(data.num_nodes, 8), data.edge_index, data.edge_type).shape
+        torch.Size([3, 16])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"max_distance": 1}
@@ -92,6 +101,7 @@ class GATEConv(AttentionConv):
                 "'edge_type' is missing: resolve('gate', max_distance=...) gives edges and types"
             )
         check_count(edge_type, layout.edge_index)
+        _check_known(edge_type)
         if layout.clique is not None:
             raise ValueError("the pairs of a clique have no distance: build the edges without implicit=True")
         return self.attend(
@@ -108,6 +118,17 @@ class GATEConv(AttentionConv):
         check_relations("edge_type", edge_type, last + 1)
         distance = self.distance.index_select(0, edge_type).unsqueeze(1)
         return torch.where(distance <= self.limit, -distance.log(), _MASKED)
+
+
+def _check_known(edge_type: Tensor) -> None:
+    """Raises :class:`ValueError` where ids were added up: SELF and SELF give an id that no edge has."""
+    if torch.compiler.is_compiling() or edge_type.device.type != "cpu":
+        return
+    if bool((edge_type == RelationVocab.UNK).any()):
+        raise ValueError(
+            f"'edge_type' holds relation {RelationVocab.UNK}, which no edge has (PyG transforms that merge "
+            "edges, such as ToUndirected, add ids up)"
+        )
 
 
 def _distance_table() -> Tensor:

@@ -22,7 +22,9 @@ class GatedRelationConv(AttentionConv):
         \mathbf{V}_r
 
     with the gate of :class:`~graphdep.nn.attention.GatedRelationScore`. Pairs come from
-    ``graphdep.transforms.resolve("dt")``: all pairs of an utterance, typed where the tree relates them.
+    ``graphdep.transforms.resolve("dt")``: all pairs of an utterance, typed where the tree relates them:
+    ``conv(x, data.edge_index, data.edge_type)``, or ``conv(x, AttentionLayout.of(data))``, which has the
+    types. Most pairs have none, so that ``resolve("dt", implicit=True)`` saves most here.
 
     Args:
         in_channels: Size of each input.
@@ -41,6 +43,16 @@ class GatedRelationConv(AttentionConv):
     Shapes:
         - edge_type: :math:`(|\mathcal{E}|)`, long, by default that of the layout; the others as in
           :class:`AttentionConv`
+
+    Example:
+        >>> import torch
+        >>> from graphdep import RelationVocab, Sentence, to_data
+        >>> from graphdep.nn.conv import GatedRelationConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("dt")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> conv = GatedRelationConv(8, 16, num_relations=len(RelationVocab()))
+        >>> conv(torch.randn(data.num_nodes, 8), data.edge_index, data.edge_type).shape
+        torch.Size([3, 16])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {

@@ -45,6 +45,15 @@ class LISAConv(AttentionConv):
 
     Raises:
         ValueError: If there is no syntactic head or no other, or no edge could be a marked one.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.conv import LISAConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("lisa-complete")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> LISAConv(8, 16)(torch.randn(data.num_nodes, 8), data.edge_index, data.edge_mark).shape
+        torch.Size([3, 32])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"syntactic_heads": 1}

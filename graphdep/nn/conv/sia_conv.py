@@ -43,6 +43,15 @@ class SIAConv(AttentionConv):
     Raises:
         ValueError: If :obj:`mask` is unknown, or cliques, or edges without a layout, meet the multiplicative
             mask.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.nn.conv import SIAConv
+        >>> from graphdep.transforms import resolve
+        >>> data = resolve("sia")(to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])]))
+        >>> SIAConv(8, 16, heads=2)(torch.randn(data.num_nodes, 8), data.edge_index).shape
+        torch.Size([3, 32])
     """
 
     extra_options: ClassVar[dict[str, Any]] = {"mask": "additive"}

@@ -28,6 +28,12 @@ class ClassificationHead(nn.Module):
 
     Raises:
         ValueError: If a size is below 1, or :obj:`std` is not above 0.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import ClassificationHead
+        >>> ClassificationHead(8, 3, dropout=0.1)(torch.randn(2, 8)).shape
+        torch.Size([2, 3])
     """
 
     def __init__(

@@ -39,6 +39,14 @@ class ConstituentTransformer(TextEncoder):
 
     Raises:
         ValueError: If :obj:`num_layers` is below 1, or :obj:`heads` does not divide :obj:`hidden_channels`.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ConstituentTransformer
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> ConstituentTransformer(len(vocab), hidden_channels=8, heads=2, ff_channels=8)(data).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -28,6 +28,14 @@ class ContextTransformer(ContextEncoder):
 
     Shapes:
         - data: what :obj:`encoder` takes; output: a :class:`Memory` of :math:`|\mathcal{V}|` rows
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ContextTransformer, LSTMEncoder
+        >>> turns = [Sentence.chain(["Who", "sings", "?"]), Sentence.chain(["She", "does", "."])]
+        >>> data = to_data(turns, vocab=Vocab.build(turn.form for turn in turns))
+        >>> ContextTransformer(LSTMEncoder(num_words=11, hidden_channels=8))(data)
+        Memory(x=[8, 8], ptr=[2], group=[8])
     """
 
     def __init__(self, encoder: TextEncoder) -> None:

@@ -56,6 +56,15 @@ class DependencyTransformer(GraphTransformer):
     Raises:
         ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, or the data lacks edges or their
             types.
+
+    Example:
+        >>> from graphdep import RelationVocab, Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DependencyTransformer
+        >>> from graphdep.transforms import resolve
+        >>> data = to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))
+        >>> model = DependencyTransformer(num_words=7, num_relations=len(RelationVocab()), hidden_channels=12)
+        >>> model(resolve("dt")(data)).shape
+        torch.Size([3, 12])
     """
 
     def __init__(

@@ -91,6 +91,14 @@ class DialogBERT(ContextEncoder):
     Raises:
         ValueError: If :obj:`objectives` is one string or has an unknown name, or :obj:`heads` does not divide
             the size of the states.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DialogBERT, LSTMEncoder
+        >>> turns = [Sentence.chain(["Who", "sings", "?"]), Sentence.chain(["She", "does", "."])]
+        >>> data = to_data(turns, vocab=Vocab.build(turn.form for turn in turns))
+        >>> DialogBERT(LSTMEncoder(num_words=11, hidden_channels=8), heads=2, ff_channels=8)(data).x.shape
+        torch.Size([2, 8])
     """
 
     def __init__(

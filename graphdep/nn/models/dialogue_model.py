@@ -32,6 +32,16 @@ class DialogueModel(nn.Module):
     Raises:
         ValueError: If :obj:`decoder` has another embedding or size than :obj:`encoder`, the data has no
             ``target_ids``, or a batch was made without ``follow_batch``.
+
+    Example:
+        >>> import torch
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder
+        >>> encoder = HREDEncoder(num_words=7, hidden_channels=8)
+        >>> data = to_data([Sentence.chain(["Who", "?"])], vocab=Vocab(["She", "sings"]))
+        >>> data.target_ids = torch.tensor([5, 6, 4])  # She sings [EOU]
+        >>> DialogueModel(encoder, HREDDecoder(encoder.embedding, 8))(data).shape
+        torch.Size([3, 7])
     """
 
     def __init__(self, encoder: ContextEncoder, decoder: ResponseDecoder) -> None:

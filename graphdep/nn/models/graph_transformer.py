@@ -46,12 +46,22 @@ class GraphTransformer(TextEncoder):
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table, edges (``implicit=True``
           saves memory), and ``edge_type`` where an attention wants it; output :math:`(|\mathcal{V}|, C)`;
-          with :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first, of
-          which the last is the output
+          with :obj:`return_layers` also the list of the :math:`L + 1` states, that of the embeddings first,
+          of which the last is the output
 
     Raises:
         ValueError: If :obj:`num_layers` is below 1, the data lacks edges or their types, or it has cliques
             that an attention without ``takes_layout`` cannot see.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.conv import DRAConv
+        >>> from graphdep.nn.models import GraphTransformer
+        >>> from graphdep.transforms import resolve
+        >>> data = to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))
+        >>> model = GraphTransformer(7, lambda layer: DRAConv(8, 4, heads=2), hidden_channels=8)
+        >>> model(resolve("dra")(data)).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

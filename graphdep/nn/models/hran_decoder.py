@@ -46,6 +46,15 @@ class HRANDecoder(ResponseDecoder):
 
     Raises:
         ValueError: If the memory has no :obj:`group`.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import HRANDecoder, Memory, NodeEmbedding
+        >>> memory = Memory(torch.randn(3, 8), ptr=torch.tensor([0, 2, 3]), group=torch.tensor([0, 1, 0]))
+        >>> decoder = HRANDecoder(NodeEmbedding(50, 8), 8)
+        >>> target_ids, target_ptr = torch.tensor([7, 9, 4, 6, 4]), torch.tensor([0, 3, 5])
+        >>> decoder(memory, target_ids, target_ptr).shape
+        torch.Size([5, 50])
     """
 
     def __init__(

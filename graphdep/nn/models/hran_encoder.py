@@ -36,6 +36,14 @@ class HRANEncoder(ContextEncoder):
 
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1 or odd, or the data has no ROOT nodes.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import HRANEncoder
+        >>> turns = [Sentence.chain(["Who", "sings", "?"]), Sentence.chain(["She", "does", "."])]
+        >>> data = to_data(turns, vocab=Vocab.build(turn.form for turn in turns))
+        >>> HRANEncoder(num_words=11, hidden_channels=8)(data)
+        Memory(x=[8, 8], ptr=[2], group=[8])
     """
 
     def __init__(

@@ -34,6 +34,15 @@ class HREDDecoder(ResponseDecoder):
 
     Shapes:
         - memory: one or more rows an example with :math:`C` channels; see :class:`ResponseDecoder`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import HREDDecoder, Memory, NodeEmbedding
+        >>> memory = Memory(torch.randn(3, 8), ptr=torch.tensor([0, 2, 3]))
+        >>> decoder = HREDDecoder(NodeEmbedding(50, 8), 8)
+        >>> target_ids, target_ptr = torch.tensor([7, 9, 4, 6, 4]), torch.tensor([0, 3, 5])
+        >>> decoder(memory, target_ids, target_ptr).shape
+        torch.Size([5, 50])
     """
 
     def __init__(

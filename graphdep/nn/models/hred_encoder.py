@@ -39,6 +39,14 @@ class HREDEncoder(ContextEncoder):
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1 or odd for two directions, or the data has no ROOT
             nodes.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import HREDEncoder
+        >>> turns = [Sentence.chain(["Who", "sings", "?"]), Sentence.chain(["She", "does", "."])]
+        >>> data = to_data(turns, vocab=Vocab.build(turn.form for turn in turns))
+        >>> HREDEncoder(num_words=11, hidden_channels=8)(data)
+        Memory(x=[1, 8], ptr=[2], group=None)
     """
 
     def __init__(

@@ -37,6 +37,14 @@ class LSTMEncoder(TextEncoder):
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1, or odd for two directions, or the data has no
             ROOT nodes.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import LSTMEncoder
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> LSTMEncoder(len(vocab), hidden_channels=8)(data).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -21,6 +21,13 @@ class MaskedWordHead(nn.Module):
     Shapes:
         - x: :math:`(N, C)`; weight: the input vectors, :math:`(|\mathcal{W}|, d)`; output:
           :math:`(N, |\mathcal{W}|)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import MaskedWordHead
+        >>> input_vectors = torch.randn(50, 8)
+        >>> MaskedWordHead(8, 50)(torch.randn(3, 8), input_vectors).shape
+        torch.Size([3, 50])
     """
 
     def __init__(

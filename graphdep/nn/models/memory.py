@@ -18,6 +18,13 @@ class Memory:
         ptr: Where the rows of each example start and end: ``[num_examples + 1]``.
         group: Number of each row's utterance inside its example, ascending, ``[num_rows]``; :obj:`None` where
             a row is more than a word or node. (default: :obj:`None`)
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import Memory
+        >>> memory = Memory(torch.randn(5, 8), ptr=torch.tensor([0, 2, 5]))
+        >>> memory, memory.num_examples
+        (Memory(x=[5, 8], ptr=[3], group=None), 2)
     """
 
     x: Tensor

@@ -35,6 +35,14 @@ class NodeEmbedding(nn.Module):
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1, :obj:`vectors` do not fit the vocabulary, or the
             data has no ``input_ids``.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import NodeEmbedding
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> NodeEmbedding(len(vocab), 8)(data).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -43,6 +43,16 @@ class PostTrainingModel(nn.Module):
 
     Raises:
         ValueError: If the encoder has no table of input vectors, or an example has no CLS node or several.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import PostTrainingModel
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> data = encoder.to_data([("Who sings ?", "She does .")])
+        >>> data.mlm_target = torch.full_like(data.input_ids, -1).index_fill_(0, torch.tensor([1, 2]), 7)
+        >>> [out.shape[0] for out in PostTrainingModel(encoder)(data)]
+        [2, 1]
     """
 
     def __init__(self, encoder: nn.Module) -> None:

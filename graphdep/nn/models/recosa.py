@@ -44,6 +44,14 @@ class ReCoSa(ContextEncoder):
     Raises:
         ValueError: If :obj:`cell` is unknown, :obj:`heads` does not divide :obj:`hidden_channels`, or the
             data has no ROOT nodes.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ReCoSa
+        >>> turns = [Sentence.chain(["Who", "sings", "?"]), Sentence.chain(["She", "does", "."])]
+        >>> data = to_data(turns, vocab=Vocab.build(turn.form for turn in turns))
+        >>> ReCoSa(num_words=11, hidden_channels=8, heads=2, ff_channels=8)(data)
+        Memory(x=[2, 8], ptr=[2], group=None)
     """
 
     def __init__(

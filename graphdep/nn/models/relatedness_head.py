@@ -24,6 +24,13 @@ class RelatednessHead(nn.Module):
 
     Shapes:
         - left, right: :math:`(B, C)`; output: :math:`(B, C')`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import RelatednessHead
+        >>> left, right = torch.randn(2, 4, 8)
+        >>> RelatednessHead(8, 5)(left, right).shape
+        torch.Size([4, 5])
     """
 
     def __init__(self, in_channels: int, out_channels: int, hidden_channels: int = 50) -> None:

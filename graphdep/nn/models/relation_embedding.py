@@ -29,6 +29,16 @@ class RelationEmbedding(nn.Module):
 
     Raises:
         ValueError: If a relation is not in the table.
+
+    Example:
+        >>> from graphdep import RelationVocab
+        >>> from graphdep.nn.models import RelationEmbedding
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> relations = RelationEmbedding(len(RelationVocab()), encoder.embedding_channels)
+        >>> data = encoder.to_data(["It rains."], edges="dam")  # two arcs, thus two relation nodes
+        >>> encoder.add_relations(relations)(data).shape == (data.num_nodes, encoder.hidden_channels)
+        True
     """
 
     def __init__(self, num_relations: int, channels: int, *, type_embedding: bool = True) -> None:

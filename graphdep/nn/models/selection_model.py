@@ -31,6 +31,14 @@ class SelectionModel(nn.Module):
 
     Raises:
         ValueError: If :obj:`mlp_layers` is below 1, or an example has no CLS node or several.
+
+    Example:
+        >>> from graphdep.nn.models import SelectionModel
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> data = encoder.to_data([("Who sings ?", "She does ."), ("Who sings ?", "The bus is late .")])
+        >>> SelectionModel(encoder)(data).shape
+        torch.Size([2])
     """
 
     def __init__(self, encoder: nn.Module, *, mlp_layers: int = 1, dropout: float = 0.1) -> None:

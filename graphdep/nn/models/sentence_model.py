@@ -24,17 +24,16 @@ class SentenceModel(nn.Module):
     Shapes:
         - data: a batch of :math:`B` examples of one utterance each; output: the head's, :math:`(B, C')`
 
-    Example:
-        >>> encoder = load_encoder("bert-base-uncased")
-        >>> relations = RelationEmbedding(len(RelationVocab()), encoder.embedding_channels)
-        >>> encoder = encoder.add_relations(relations)  # which edges="dam" have nodes for
-        >>> head = ClassificationHead(encoder.hidden_channels, 2, dropout=0.1, std=0.02)
-        >>> model = SentenceModel(encoder, head)
-        >>> model(encoder.to_data([("It rains.", "The sun shines.")], edges="dam")).shape
-        torch.Size([1, 2])
-
     Raises:
         ValueError: If the examples do not have one sentence each, or not what the encoder reads out.
+
+    Example:
+        >>> from graphdep.nn.models import ClassificationHead, SentenceModel
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> model = SentenceModel(encoder, ClassificationHead(encoder.hidden_channels, 2, std=0.02))
+        >>> model(encoder.to_data([("It rains.", "The sun shines.")])).shape
+        torch.Size([1, 2])
     """
 
     def __init__(self, encoder: TextEncoder, head: nn.Module) -> None:

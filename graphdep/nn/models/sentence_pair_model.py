@@ -21,6 +21,14 @@ class SentencePairModel(SentenceModel):
 
     Raises:
         ValueError: If the examples do not have two sentences each.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import RelatednessHead, SentencePairModel, TreeLSTM
+        >>> model = SentencePairModel(TreeLSTM(num_words=7, hidden_channels=8), RelatednessHead(8, 5))
+        >>> pair = [Sentence(["She", "sings"], [2, 0], ["nsubj", "root"]), Sentence.chain(["She", "sings"])]
+        >>> model(to_data(pair, vocab=Vocab(["She", "sings"]))).shape
+        torch.Size([1, 5])
     """
 
     def forward(self, data: Data) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import torch
@@ -14,7 +13,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.nn._layout import own_layout
 from graphdep.nn.conv import SIAConv
 from graphdep.nn.models.text_encoder import TextEncoder
-from graphdep.transforms import PRESETS, resolve
+from graphdep.transforms import preset_options, resolve
 
 BLOCKS = ("attention", "bert")
 
@@ -68,6 +67,15 @@ class SIA(TextEncoder):
         ValueError: If :obj:`encoder` lacks an attribute, an option is none of those, :obj:`heads` does not
             divide the channels, :obj:`max_sum` is given with edges that have none, or the edges change the
             nodes or join two examples.
+
+    Example:
+        >>> from graphdep.nn.models import SIA
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> model = SIA(encoder, max_sum=4)
+        >>> data = encoder.to_data([("Who sings ?", "She does .")])
+        >>> model(data).shape == (data.num_nodes, encoder.hidden_channels)
+        True
     """
 
     def __init__(
@@ -173,14 +181,13 @@ def _attribute(encoder: nn.Module, name: str) -> int:
 
 def _resolve(edges: str | BaseTransform, max_sum: int | None, implicit: bool) -> BaseTransform:
     """A preset with those of the options that it has, or a transform as it is."""
-    preset = PRESETS.get(edges) if isinstance(edges, str) else None
-    known = () if preset is None else inspect.signature(preset).parameters
+    known = preset_options(edges) if isinstance(edges, str) else ()
     options: dict[str, Any] = {"implicit": implicit} if isinstance(edges, str) else {}
     if max_sum is not None:
         options["max_sum"] = max_sum
-        if "max_sum" not in known and (preset is not None or not isinstance(edges, str)):
+        if "max_sum" not in known:
             raise ValueError(
                 f"'max_sum' is given ({max_sum}), but 'edges' does not take it (got "
-                f"{repr(edges) if preset else type(edges).__name__})"
+                f"{repr(edges) if isinstance(edges, str) else type(edges).__name__})"
             )
     return resolve(edges, **options)

@@ -35,12 +35,13 @@ class TokenModel(nn.Module):
         ValueError: If :obj:`num_classes` is below 1.
 
     Example:
+        >>> from graphdep.nn.models import TokenModel
+        >>> from graphdep.nn.pretrained import load_encoder
         >>> encoder = load_encoder("bert-base-uncased")
-        >>> model = TokenModel(encoder, num_classes=9)
         >>> data = encoder.to_data(["Ann lives in Ohio."])
-        >>> logits, nodes = model(data)
-        >>> data.word[nodes]
-        tensor([0, 1, 2, 3, 4])
+        >>> logits, nodes = TokenModel(encoder, num_classes=9)(data)
+        >>> logits.shape, data.word[nodes]
+        (torch.Size([5, 9]), tensor([0, 1, 2, 3, 4]))
     """
 
     def __init__(self, encoder: nn.Module, num_classes: int, dropout: float = 0.1) -> None:

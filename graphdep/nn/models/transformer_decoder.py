@@ -41,6 +41,15 @@ class TransformerDecoder(ResponseDecoder):
 
     Raises:
         ValueError: If :obj:`num_layers` is below 1, or :obj:`heads` does not divide :obj:`hidden_channels`.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import TransformerDecoder, Memory, NodeEmbedding
+        >>> memory = Memory(torch.randn(3, 8), ptr=torch.tensor([0, 2, 3]))
+        >>> decoder = TransformerDecoder(NodeEmbedding(50, 8), 8, heads=2, ff_channels=8)
+        >>> target_ids, target_ptr = torch.tensor([7, 9, 4, 6, 4]), torch.tensor([0, 3, 5])
+        >>> decoder(memory, target_ids, target_ptr).shape
+        torch.Size([5, 50])
     """
 
     def __init__(

@@ -29,6 +29,15 @@ class TransformerLayer(nn.Module):
 
     Raises:
         ValueError: If the output of :obj:`conv` has not :obj:`hidden_channels` channels.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> from graphdep.nn.models import TransformerLayer
+        >>> layer = TransformerLayer(AttentionConv(8, 4, heads=2), hidden_channels=8, ff_channels=16)
+        >>> edge_index = torch.tensor([[0, 1, 1], [1, 0, 1]])
+        >>> layer(torch.randn(2, 8), edge_index).shape
+        torch.Size([2, 8])
     """
 
     def __init__(

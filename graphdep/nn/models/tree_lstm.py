@@ -62,6 +62,14 @@ class TreeLSTM(TextEncoder):
     Raises:
         ValueError: If :obj:`execution` is unknown, :obj:`hidden_channels` is odd for two directions, the data
             has no ROOT nodes, or its depths do not fit its governors.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import TreeLSTM
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> TreeLSTM(len(vocab), hidden_channels=8, bidirectional=True)(data).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -46,6 +46,14 @@ class TreeTransformer(TextEncoder):
     Raises:
         ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, the data has no ROOT nodes, or its
             depths do not fit its governors.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import TreeTransformer
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> TreeTransformer(len(vocab), hidden_channels=8, heads=2, ff_channels=8)(data).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -26,6 +26,14 @@ class WordAverage(TextEncoder):
 
     Raises:
         ValueError: If the data has no ROOT nodes.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import WordAverage
+        >>> vocab = Vocab(["She", "sings"])
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])], vocab=vocab)
+        >>> WordAverage(len(vocab), hidden_channels=8)(data).shape
+        torch.Size([3, 8])
     """
 
     def __init__(

@@ -25,6 +25,13 @@ class WordOutput(nn.Module):
 
     Shapes:
         - x: :math:`(*, C)`; embedding: the one whose vectors are used; output: :math:`(*, |\mathcal{W}|)`
+
+    Example:
+        >>> import torch
+        >>> from graphdep.nn.models import NodeEmbedding, WordOutput
+        >>> embedding = NodeEmbedding(50, 8)
+        >>> WordOutput(embedding, in_channels=16)(torch.randn(3, 16), embedding).shape
+        torch.Size([3, 50])
     """
 
     def __init__(self, embedding: NodeEmbedding, in_channels: int, *, tie: bool = True) -> None:

@@ -15,6 +15,7 @@ from torch_geometric.nn.inits import reset
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import trees_data
+from graphdep.nn._layout import implicit_edges
 from graphdep.nn.attention.edge_attention import BACKENDS
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
@@ -28,7 +29,6 @@ from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges
 from graphdep.nn.pretrained.vocabulary import fit_vocabulary
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.joining import parse_joined
-from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab, SubwordTokens
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -83,6 +83,14 @@ class PretrainedEncoder(TextEncoder):
     Raises:
         ValueError: If the model cannot run over edges, model and tokenizer do not belong together, or an
             option is wrong.
+
+    Example:
+        >>> from graphdep.nn.pretrained import load_encoder
+        >>> encoder = load_encoder("bert-base-uncased")
+        >>> batch = encoder.to_data(["She sings.", "You do?"], edges="dra")
+        >>> x, layers = encoder(batch, return_layers=True)
+        >>> x.shape == (batch.num_nodes, encoder.hidden_channels), len(layers) == encoder.num_layers + 1
+        (True, True)
     """
 
     parser_failures = 0
@@ -249,8 +257,7 @@ class PretrainedEncoder(TextEncoder):
         Args:
             texts: Strings, or pairs of strings for examples of two segments.
             parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-            edges: A preset, which is built with ``implicit=True``, or a transform.
-                (default: ``"transformer"``)
+            edges: A preset, made with ``implicit=True``, or a transform. (default: ``"transformer"``)
             relations: Ids of relations, e.g. those that a model was trained with.
                 (default: a fresh :class:`~graphdep.RelationVocab`)
             arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
@@ -278,7 +285,7 @@ class PretrainedEncoder(TextEncoder):
         examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
-        return _implicit(edges)(batch.to(self.model.device))
+        return implicit_edges(edges)(batch.to(self.model.device))
 
     def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:
         """Takes the first layers out of training, and with them the embeddings unless told otherwise.
@@ -387,7 +394,7 @@ class PretrainedEncoder(TextEncoder):
 
     def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:
         self._check_layers("edges", edges)
-        by_name = {name: _implicit(name) for name in set(edges.values())}
+        by_name = {name: implicit_edges(name) for name in set(edges.values())}
         return {number: by_name[name] for number, name in edges.items()}
 
     def _check_layers(self, argument: str, layers: Iterable[int]) -> None:
@@ -403,8 +410,3 @@ class PretrainedEncoder(TextEncoder):
             raise ValueError(
                 f"{argument!r} needs layers of their own: those of {type(self.model).__name__} are one block"
             )
-
-
-def _implicit(edges: Edges) -> BaseTransform:
-    """A preset in the form that takes the least memory, or a transform as it is."""
-    return resolve(edges, implicit=True) if isinstance(edges, str) else edges

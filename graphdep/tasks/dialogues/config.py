@@ -123,10 +123,10 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         super().__post_init__()
         if self.pieces is not None and self.vectors is not None:
             raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
-        if self.edges is None and (self.tree is not None or self.parse_errors):
+        if self.edges is None and (self.trees != "parser" or self.parse_errors):
             raise ValueError(
-                f"encoder {self.encoder!r} reads no tree: 'tree' and 'parse_errors' would change nothing "
-                f"(got tree={self.tree!r}, parse_errors={self.parse_errors!r})"
+                f"encoder {self.encoder!r} reads no tree: 'trees' and 'parse_errors' would change nothing "
+                f"(got trees={self.trees!r}, parse_errors={self.parse_errors!r})"
             )
         self.decoding()
 

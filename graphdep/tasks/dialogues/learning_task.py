@@ -27,6 +27,15 @@ class DialogueTask(LearningTask):
         model: Gives the losses of target tokens: ``model.token_losses(batch)``.
         edges: Transform that builds the batch's edges, the tree control included.
         optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder
+        >>> from graphdep.tasks import DialogueTask
+        >>> from graphdep.transforms import resolve
+        >>> encoder = HREDEncoder(50, hidden_channels=8)
+        >>> task = DialogueTask(DialogueModel(encoder, HREDDecoder(encoder.embedding, 8)), resolve("dra"))
+        >>> [metric.name for metric in task.metrics]
+        ['perplexity']
     """
 
     metrics = (PERPLEXITY,)

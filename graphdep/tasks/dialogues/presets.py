@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.family.model_preset import ModelPreset, aliases
 
 
 def _transformer(summary: str, *, edges: str = "transformer", **overrides: object) -> ModelPreset:
     return ModelPreset(summary, edges, overrides=overrides)
 
 
-def _dra(summary: str, tree: str | None = None, **overrides: object) -> ModelPreset:
-    return ModelPreset(summary, "dra", tree, {"position_embedding": False, **overrides})
+def _dra(summary: str, **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, "dra", overrides={"position_embedding": False, **overrides})
 
 
 def _dialogbert(summary: str, *, edges: str = "transformer-utterance", **overrides: object) -> ModelPreset:
@@ -72,9 +72,6 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
         edges="transformer-utterance",
     ),
     "transformer-nopos": _transformer("the Transformer without positions", position_embedding=False),
-    "transformer-dra-random": _dra("DRA on random trees", "random"),
-    "transformer-dra-chain": _dra("DRA on chains", "chain"),
-    "transformer-dra-reversed": _dra("DRA on reversed trees", "reversed"),
     # Table 3
     "transformer-bpe": _transformer("the Transformer on subwords; perplexities are per piece", pieces=8000),
     "transformer-dra-pe": _dra("Transformer+DRA with positions", position_embedding=True),
@@ -84,3 +81,12 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
     # DialogBERT's objectives
     "dialogbert-nug": _dialogbert("DialogBERT trained on the response alone", mur=False, duor=False),
 }
+# Controls that have a name of their own.
+DIALOGUE_MODELS |= aliases(
+    {
+        "transformer-dra-random": "transformer-dra@random",
+        "transformer-dra-chain": "transformer-dra@chain",
+        "transformer-dra-reversed": "transformer-dra@reversed",
+    },
+    DIALOGUE_MODELS,
+)

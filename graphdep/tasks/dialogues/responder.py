@@ -10,13 +10,16 @@ from typing import Any, cast
 
 import torch
 from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import join_utterances, utterance_data
 from graphdep.decoding import DecodeConfig, Hypothesis
 from graphdep.io.checks import check_list, check_texts
+from graphdep.io.limits import MAX_WORDS
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence.truncation import truncate
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.training.runner.checkpoint import load_task
@@ -50,11 +53,16 @@ class Responder:
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
             checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
             which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
-        batch_size: Contexts a batch. (default: :obj:`64`)
+        batch_size: Contexts a batch at most; fewer where they are long. (default: :obj:`64`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
         device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
         progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
             (default: :obj:`None`)
         cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
+        max_words, truncate: Words of a turn at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+            whether only the first ones of a longer turn are parsed, which else is an error; the model reads
+            those that its setting ``max_words`` counts. (default: :obj:`10_000`, :obj:`False`)
         **decoding: Of :class:`~graphdep.decoding.DecodeConfig`, e.g. ``strategy="beam", num_return=3``.
             (default: as in the checkpoint's settings)
 
@@ -64,8 +72,11 @@ class Responder:
             to be given; or an argument is wrong.
 
     Example:
-        >>> Responder("best.ckpt").respond([["Do you like tea?", "No, I do not.", "What do you drink?"]])
-        [['I like coffee.']]
+        >>> from graphdep import Responder
+        >>> responder = Responder("best.ckpt", strategy="beam", beams=4, num_return=2)
+        >>> [texts] = responder.respond([["Do you like tea?", "No, I do not.", "What do you drink?"]])
+        >>> len(texts)
+        2
     """
 
     def __init__(
@@ -73,15 +84,19 @@ class Responder:
         checkpoint: str | os.PathLike[str],
         *,
         parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = None,
         cache: str | Path | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
         **decoding: Any,
     ) -> None:
         check_batch_size(batch_size)
+        self.limit = WordLimit(max_words, truncate)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
-        task, state = load_task(checkpoint)
+        task, state = load_task(checkpoint, edges)
         check_family(self.checkpoint, state.config, "dialogue", "responses")
         self.config = cast(DialogueConfig, state.config)
         self.decoding = _decode_config(self.config, decoding)
@@ -103,7 +118,8 @@ class Responder:
 
         Raises:
             TypeError: If something is no list of lists of strings; the message has its position.
-            ValueError: If a context has no turn, a turn is blank or has half a character.
+            ValueError: If a context has no turn, a turn is blank, has half a character or more than
+                :obj:`max_words` words.
         """
         return [
             [self._text(hypothesis.ids) for hypothesis in hypotheses]
@@ -113,9 +129,10 @@ class Responder:
     def hypotheses(self, contexts: Sequence[Sequence[str]]) -> list[list[Hypothesis]]:
         """As :meth:`respond`, the ids of words or pieces with their scores."""
         _check_contexts(contexts)
-        examples = self._examples([list(context)[-self.config.max_turns :] for context in contexts])
+        limited = [self._limited(number, context) for number, context in enumerate(contexts)]
+        examples = self._examples([context[-self.config.max_turns :] for context in limited])
         found: list[list[Hypothesis]] = [[] for _ in examples]
-        batches = batches_by_size(examples, self.batch_size)
+        batches = batches_by_size([data.num_nodes for data in examples], self.batch_size)
         much = len(examples) >= _PROGRESS_FROM
         for numbers in tracked(batches, "responding", self.progress, much=much):
             batch = Batch.from_data_list([examples[number] for number in numbers])
@@ -123,6 +140,9 @@ class Responder:
             for number, hypotheses in zip(numbers, responses):
                 found[number] = hypotheses
         return found
+
+    def _limited(self, number: int, context: Sequence[str]) -> list[str]:
+        return [self.limit.text(t, f"'contexts[{number}][{place}]'") for place, t in enumerate(context)]
 
     def _examples(self, contexts: list[list[str]]) -> list[Data]:
         texts = list(dict.fromkeys(turn for context in contexts for turn in context))

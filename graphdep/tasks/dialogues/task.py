@@ -17,7 +17,15 @@ from graphdep.training.family.task import Task
 
 @dataclass(frozen=True)
 class Dialogues(Task):
-    """Responses to dialogues."""
+    """Responses to dialogues.
+
+    Example:
+        >>> from graphdep.datasets import DailyDialog
+        >>> from graphdep.tasks import Dialogues
+        >>> task = Dialogues("DailyDialog", DailyDialog, "datasets/dailydialog")
+        >>> [metric.name for metric in task.metrics]
+        ['perplexity']
+    """
 
     kind: ClassVar[str] = "dialogue"
 

@@ -39,6 +39,16 @@ class PostTrainingTask(LearningTask):
         model: Gives the logits of both.
         edges: Transform that builds the batch's edges, the tree control included.
         optimizer, warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> from graphdep.nn.models import GraphTransformer, PostTrainingModel
+        >>> from graphdep.tasks import PostTrainingTask
+        >>> from graphdep.transforms import resolve
+        >>> encoder = GraphTransformer(50, lambda layer: AttentionConv(8, 8), hidden_channels=8, segments=2)
+        >>> task = PostTrainingTask(PostTrainingModel(encoder), resolve("transformer"))
+        >>> [metric.name for metric in task.metrics]
+        ['loss']
     """
 
     metrics = (LOSS,)

@@ -12,7 +12,15 @@ from graphdep.training.family.task import Task
 
 @dataclass(frozen=True)
 class PostTraining(Task):
-    """Masked words and the relevance of responses, on the dialogues of a corpus."""
+    """Masked words and the relevance of responses, on the dialogues of a corpus.
+
+    Example:
+        >>> from graphdep.datasets import Ubuntu
+        >>> from graphdep.tasks import PostTraining
+        >>> task = PostTraining("Post-training", Ubuntu, "datasets/ubuntu")
+        >>> sorted(task.signatures)
+        ['loss', 'mlm_accuracy', 'mlm_perplexity', 'relevance_accuracy']
+    """
 
     kind: ClassVar[str] = "post-training"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
@@ -59,7 +58,7 @@ def build_selection_model(
 def sia_edges(config: SelectionConfig) -> BaseTransform:
     """The edges of SIA's layers."""
     assert config.sia_edges is not None
-    options = inspect.signature(T.PRESETS[config.sia_edges]).parameters.keys()
+    options = T.preset_options(config.sia_edges)
     given = [name for name in ("max_sum", "direction", "special") if name in options]
     own: dict[str, Any] = {name: getattr(config, name) for name in given}
     # The multiplicative mask looks at pairs one by one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -130,10 +129,10 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
         *("overlap", "negatives_from", "pool_size"),
         *("filter", "recall", "ties"),
     )
-    later: ClassVar[tuple[str, ...]] = ("floor_frozen",)
+    later: ClassVar[tuple[str, ...]] = (*TrainConfig.later, "floor_frozen")
+    edge_settings: ClassVar[tuple[str, ...]] = ("edges", "sia_edges")
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,
-        "sia_edges": TrainConfig.choices["edges"],
         "sia_block": BLOCKS,
         "sia_mask": MASKS,
         "direction": ("ancestors", "descendants", "both"),
@@ -151,9 +150,9 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_pretrained("encoder='transformer'")
-        taken = inspect.signature(resolve_task(self.task).dataset).parameters
+        task = resolve_task(self.task)
         for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
-            if getattr(self, name) != usual and name not in taken:
+            if getattr(self, name) != usual and not task.takes(name):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
         if self.batch_tokens is not None:
             raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")

@@ -30,6 +30,15 @@ class SelectionTask(LearningTask):
             of 1e-3)
         ties, filter, recall: Of :func:`~graphdep.metrics.ranking_metrics`.
         warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep.nn.conv import AttentionConv
+        >>> from graphdep.nn.models import GraphTransformer, SelectionModel
+        >>> from graphdep.tasks import SelectionTask
+        >>> from graphdep.transforms import resolve
+        >>> encoder = GraphTransformer(50, lambda layer: AttentionConv(8, 8), hidden_channels=8, segments=2)
+        >>> [metric.name for metric in SelectionTask(SelectionModel(encoder), resolve("sia")).metrics]
+        ['MRR']
     """
 
     # Its name does not tell the size of the pools, and over few of them it has fewer ties than P@1.

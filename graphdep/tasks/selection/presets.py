@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.family.model_preset import ModelPreset, aliases
 
 
-def _bert(summary: str, sia_edges: str | None, tree: str | None = None, **overrides: object) -> ModelPreset:
-    return ModelPreset(summary, "transformer", tree, {"sia_edges": sia_edges, **overrides})
+def _bert(summary: str, sia_edges: str | None, **overrides: object) -> ModelPreset:
+    return ModelPreset(summary, "transformer", overrides={"sia_edges": sia_edges, **overrides})
 
 
 SELECTION_MODELS: dict[str, ModelPreset] = {
@@ -20,8 +20,13 @@ SELECTION_MODELS: dict[str, ModelPreset] = {
     "bert-sia-descendants": _bert(
         "SIA over descendants in place of ancestors", "sia", direction="descendants"
     ),
-    # controls
-    "bert-sia-random": _bert("SIA on random trees", "sia", "random"),
-    "bert-sia-chain": _bert("SIA on chains", "sia", "chain"),
-    "bert-sia-reversed": _bert("SIA on reversed trees", "sia", "reversed"),
 }
+# Controls that have a name of their own.
+SELECTION_MODELS |= aliases(
+    {
+        "bert-sia-random": "bert-sia@random",
+        "bert-sia-chain": "bert-sia@chain",
+        "bert-sia-reversed": "bert-sia@reversed",
+    },
+    SELECTION_MODELS,
+)

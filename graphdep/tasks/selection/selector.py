@@ -11,12 +11,15 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.io.checks import check_list, check_texts
+from graphdep.io.limits import MAX_WORDS
 from graphdep.nn.models import SelectionModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.word_limit import WordLimit
 from graphdep.tasks.selection.build import tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.training.runner.checkpoint import load_task
@@ -60,11 +63,17 @@ class ResponseSelector:
         checkpoint: ``best.ckpt`` of a run on response selection.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
             checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
-        batch_size: Pairs of a context and a candidate a batch. (default: :obj:`64`)
+        batch_size: Pairs of a context and a candidate a batch at most; fewer where they are long.
+            (default: :obj:`64`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
         device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
         progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
             (default: :obj:`None`)
         cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+            whether only the first ones of a longer text are parsed, which else is an error. (default:
+            :obj:`10_000`, :obj:`False`)
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
@@ -72,8 +81,11 @@ class ResponseSelector:
             given; or an argument is wrong.
 
     Example:
-        >>> ResponseSelector("best.ckpt").rank(["Do you like tea?"], ["No, I do not.", "The bus is late."])
-        Ranking(ranking=[0, 1], scores=[0.91, 0.04])
+        >>> from graphdep import ResponseSelector
+        >>> selector = ResponseSelector("best.ckpt")
+        >>> ranking = selector.rank(["Do you like tea?"], ["No, I do not.", "The bus is late."])
+        >>> sorted(ranking.ranking), len(ranking.scores)
+        ([0, 1], 2)
     """
 
     def __init__(
@@ -81,14 +93,18 @@ class ResponseSelector:
         checkpoint: str | os.PathLike[str],
         *,
         parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = None,
         cache: str | Path | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
     ) -> None:
         check_batch_size(batch_size)
+        self.limit = WordLimit(max_words, truncate)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
-        task, state = load_task(checkpoint)
+        task, state = load_task(checkpoint, edges)
         check_family(self.checkpoint, state.config, "selection", "rankings")
         self.config = cast(SelectionConfig, state.config)
         self.device = resolve_device(device)
@@ -110,10 +126,12 @@ class ResponseSelector:
 
         Raises:
             TypeError: If something is no list of strings; the message has its position.
-            ValueError: If there is no turn or no candidate, or one is blank or has half a character.
+            ValueError: If there is no turn or no candidate, or one is blank, has half a character or more
+                than :obj:`max_words` words.
         """
-        _check_pool({"context": context, "candidates": candidates}, "")
-        return self._rank([{"context": context, "candidates": candidates}])[0]
+        pool = {"context": context, "candidates": candidates}
+        _check_pool(pool, "")
+        return self._rank([self._limited(pool, "")])[0]
 
     def rank_pools(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
         """As :meth:`rank`, of many pools ``{"context": [...], "candidates": [...]}``.
@@ -127,7 +145,13 @@ class ResponseSelector:
             if not isinstance(pool, Mapping) or not {"context", "candidates"} <= pool.keys():
                 raise TypeError(f"{place!r} must have 'context' and 'candidates'")
             _check_pool(pool, f"{place}.")
-        return self._rank(pools)
+        return self._rank([self._limited(pool, f"pools[{number}].") for number, pool in enumerate(pools)])
+
+    def _limited(self, pool: Mapping[str, Sequence[str]], place: str) -> dict[str, list[str]]:
+        return {
+            name: [self.limit.text(text, f"'{place}{name}[{n}]'") for n, text in enumerate(pool[name])]
+            for name in ("context", "candidates")
+        }
 
     def _rank(self, pools: Sequence[Mapping[str, Sequence[str]]]) -> list[Ranking]:
         texts = list(dict.fromkeys(text for pool in pools for text in self._texts(pool)))
@@ -174,7 +198,7 @@ class ResponseSelector:
     def _scores(self, examples: list[Data]) -> Tensor:
         """Logits of the examples, on the CPU."""
         scores = torch.zeros(len(examples))
-        for numbers in batches_by_size(examples, self.batch_size):
+        for numbers in batches_by_size([data.num_nodes for data in examples], self.batch_size):
             batch = Batch.from_data_list([examples[number] for number in numbers])
             scores[numbers] = self.model(self.edges(batch.to(self.device))).float().cpu()
         if not scores.isfinite().all():

@@ -12,7 +12,15 @@ from graphdep.training.family.task import Task
 
 @dataclass(frozen=True)
 class Selections(Task):
-    """The right response to a context, among candidates."""
+    """The right response to a context, among candidates.
+
+    Example:
+        >>> from graphdep.datasets import Ubuntu
+        >>> from graphdep.tasks import Selections
+        >>> task = Selections("Ubuntu", Ubuntu, "datasets/ubuntu", defaults={"max_length": 128})
+        >>> [metric.name for metric in task.metrics]
+        ['P@1']
+    """
 
     kind: ClassVar[str] = "selection"
 

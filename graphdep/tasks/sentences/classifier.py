@@ -18,16 +18,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.io import atomic_path
 from graphdep.io.checks import check_list, check_name, check_text, shown
+from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
+from graphdep.parsing.word_limit import WordLimit
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.predictor import Predictor, check_examples
+from graphdep.tasks.sentences.predictor import Predictor, check_examples, place_in
 from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.runner.checkpoint import RunState, save_task
 from graphdep.training.runner.predictor import check_batch_size, parser_to_use, resolve_device
+from graphdep.transforms.registry import as_given, name_of
 
 if TYPE_CHECKING:
     from graphdep.visualization import AttentionMap
@@ -51,6 +55,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             ``"bert-g2g"``, ``"bert-dam"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
             (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, and ``"dt"``
             from nothing)
+        edges: What a word attends to, instead of the model's own edges: a name of
+            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
+            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
+            :obj:`None`)
         parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
         validation_fraction: The share of the texts that the best epoch is chosen on, and that is not trained
             on. (default: :obj:`0.1`)
@@ -62,6 +70,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
             evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
             memory. (default: :obj:`None`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error. (default:
+            :obj:`10_000`, :obj:`False`)
         **settings: Any further setting of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.
 
     Attributes:
@@ -72,22 +83,25 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         cut_words: Words of the last prediction that the model did not read, as there was no room for them.
 
     Example:
-        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=3)
-        >>> model.fit(["A fine film.", "So dull.", ...], ["good", "bad", ...])
-        >>> model.predict(["What a film!"])
-        array(['good'], dtype='<U4')
+        >>> from graphdep import SequenceClassifier
+        >>> texts, labels = ["A fine film.", "So dull."] * 10, ["good", "bad"] * 10
+        >>> model = SequenceClassifier("bert-base-uncased", max_epochs=1, progress=False).fit(texts, labels)
+        >>> model.classes_, model.predict_proba(["What a film!"]).shape
+        (array(['bad', 'good'], dtype='<U4'), (1, 2))
         >>> model.save("reviews.ckpt")
-        >>> SequenceClassifier.load("reviews.ckpt").predict_proba(["What a film!"])
-        array([[0.03, 0.97]])
+        >>> SequenceClassifier.load("reviews.ckpt").predict(["What a film!"]).shape
+        (1,)
     """
 
     _predictor: Predictor | None = None
+    _trained_edges: str | BaseTransform | None = None
 
     def __init__(
         self,
         encoder: str | os.PathLike[str] = "bert-base-uncased",
         model: str | None = None,
         *,
+        edges: str | BaseTransform | None = None,
         parser: str | Parser = "bundled",
         validation_fraction: float = 0.1,
         random_state: int | np.random.RandomState | None = 0,
@@ -95,10 +109,13 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         device: str | torch.device | None = None,
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
         **settings: Any,
     ) -> None:
         self.encoder = encoder
         self.model = model
+        self.edges = edges
         self.parser = parser
         self.validation_fraction = validation_fraction
         self.random_state = random_state
@@ -106,6 +123,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         self.device = device
         self.progress = progress
         self.folder = folder
+        self.max_words = max_words
+        self.truncate = truncate
         self.settings = settings
 
     def fit(self, X: Any, y: Any) -> SequenceClassifier:
@@ -113,11 +132,18 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
         Raises:
             TypeError: If something is no text; the message has its position.
-            ValueError: If a text is blank, a label has a control character, the shapes of ``X`` and ``y`` are
-                wrong, there are fewer than two classes, or a setting is wrong.
+            ValueError: If a text is blank or has more than :obj:`max_words` words, a label has a control
+                character, the shapes of ``X`` and ``y`` are wrong, there are fewer than two classes, or a
+                setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        examples = check_examples("X", X)
+        limit = WordLimit(_plain(self.max_words), _plain(self.truncate))
+        examples = [
+            tuple(
+                limit.text(text, repr(place_in("X", n, column, len(row)))) for column, text in enumerate(row)
+            )
+            for n, row in enumerate(check_examples("X", X))
+        ]
         labels = _check_labels(y, len(examples))
         classes = np.unique(labels)
         if len(classes) < 2:
@@ -148,8 +174,9 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         batch_size = _plain(self.batch_size)
         check_batch_size(batch_size)
         self._predictor.batch_size = batch_size
+        self._predictor.limit = WordLimit(_plain(self.max_words), _plain(self.truncate))
         examples = check_examples("X", X, self._predictor.config.num_texts)
-        logits = self._predictor.outputs(examples)
+        logits = self._predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
         self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
@@ -173,8 +200,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep
         predict`` and ``embed``.
 
-        The texts are not in it. ``graphdep evaluate`` finds them where :obj:`folder` has kept them; else it
-        has to be given files, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
+        The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
+        kept or others, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
         ``label_column``, each by ``--set``.
         """
         check_is_fitted(self, "classes_")
@@ -186,6 +213,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         cls,
         file: str | os.PathLike[str],
         *,
+        edges: str | BaseTransform | None = None,
         parser: str | Parser | None = None,
         device: str | torch.device | None = None,
         batch_size: int = 32,
@@ -195,15 +223,20 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
         Args:
             file: The file, such as ``best.ckpt``.
+            edges: The edges that it was trained with, or their name, where they are your own and not known by
+                the name in the file, which holds no code. What they do to a small batch shows whether they
+                are the same. (default: :obj:`None`)
             parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
                 ``"bundled"``. (default: :obj:`None`)
             device, batch_size: As in the class.
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If it is no checkpoint, the model does not classify, or the parser has to be given.
+            UnknownEdgesError: If the edges have to be given.
+            ValueError: If it is no checkpoint, the model does not classify, the parser has to be given, or
+                the edges are others than those of the training.
         """
-        task, state = load_task(file)
+        task, state = load_task(file, edges)
         name = parser_to_use(file, state.config.parser, parser)
         config = state.config
         options: dict[str, Any] = {
@@ -214,8 +247,11 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         }
         if isinstance(config, CSVConfig):
             options["validation_fraction"] = config.val_fraction
+            options |= {"max_words": config.max_words, "truncate": config.truncate}
         loaded = cls(config.encoder, config.model, **options)
         loaded.settings = loaded._settings_of(config)
+        trained = loaded.settings.pop("edges", None)
+        loaded.edges = as_given(trained) if edges is None else edges
         loaded._set(task, state, os.fspath(file))
         return loaded
 
@@ -280,10 +316,13 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             "label_column": "label",
             "root": str(folder / "data"),
             "parser": self.parser,
+            **({} if self.edges is None else {"edges": name_of(self.edges)}),
             "val_fraction": self.validation_fraction,
             "val_seed": int(seed),
             "seed": int(seed),
             "batch_size": self.batch_size,
+            "max_words": self.max_words,
+            "truncate": self.truncate,
             "accelerator": "auto" if self.device is None else "cpu" if on_cpu else "gpu",
             **({} if self.encoder == "transformer" else {"encoder": os.fspath(self.encoder)}),
         }
@@ -301,14 +340,14 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
 
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
-        predictor = Predictor(
-            task, state, self.parser, name, batch_size=self.batch_size, device=self.device, progress=False
-        )
+        options: dict[str, Any] = {"batch_size": _plain(self.batch_size), "device": self.device}
+        predictor = Predictor(task, state, self.parser, name, progress=False, **options)
         if predictor.labels is None:
             raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
         # As scikit-learn's scorers of probabilities have the classes.
         labels = predictor.labels
         self._order = sorted(range(len(labels)), key=labels.__getitem__)
+        self._trained_edges = self.edges
         self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
 
     def __getstate__(self) -> dict[str, Any]:
@@ -328,7 +367,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.ckpt")
             path.write_bytes(checkpoint)
-            self._set(*load_task(path), _FITTED)
+            self._set(*load_task(path, self._trained_edges), _FITTED)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

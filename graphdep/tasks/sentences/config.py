@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,11 +10,18 @@ from typing import Any, ClassVar
 from graphdep.parsing.enhance import ARCS
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.tasks.sentences.task import Sentences
-from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
-from graphdep.training.family.train_config import DEFAULT_TASK, Choices, TrainConfig
-from graphdep.transforms import PRESETS
+from graphdep.training.family.scratch_settings import (
+    HEADED,
+    SCRATCH_CHOICES,
+    SCRATCH_DEFINING,
+    SCRATCH_ENCODERS,
+    ScratchSettings,
+)
+from graphdep.training.family.train_config import Choices, TrainConfig
+from graphdep.transforms import PRESETS, preset_options
 
 # Which settings only some models read.
 _OF_PIECES = ("pieces", "max_length")
@@ -24,12 +30,12 @@ _OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
 _OF_STRUCTURE = ("position_embedding", "norm_first")
 _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
-_OF_EDGES = ("max_distance", "labels", "directions", "pieces")
+_OF_EDGES = ("max_distance", "directions", "pieces")
 _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
+class SentenceConfig(PretrainedSettings, ScratchSettings, TrainConfig, kind="sentence"):
     """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
     Self-attention for Sentence Representation" where it gives them.
 
@@ -39,8 +45,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
             models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
-        labels: Tell labels of arcs apart. (default: :obj:`True`)
-        directions: Tell a relation from its inverse. (default: :obj:`True`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, level_embedding, position_embedding, norm_first: Of
             :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
@@ -73,6 +77,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             (default: :obj:`None`)
         layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
             (default: :obj:`1.0`)
+        directions: Tell a relation from its inverse. (default: :obj:`True`)
         **others: As in :class:`TrainConfig`.
 
     Raises:
@@ -83,8 +88,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     model: str = "dt"
     edges: str | None = "dt"
     max_distance: int = 2
-    labels: bool = True
-    directions: bool = True
     min_freq: int = 1
     max_epochs: int = 30
     patience: int | None = 6
@@ -95,14 +98,8 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     hidden_channels: int = 300
     num_layers: int = 3
     heads: int = 6
-    relation_dim: int = 30
     ff_channels: int = 300
     dropout: float = 0.0
-    relation_attention: bool = True
-    gate: str | None = "sigmoid"
-    gate_state: str = "query"
-    untyped: str = "keep"
-    level_embedding: bool = True
     head_channels: int = 50
     relation_terms: str = "score"
     relation_start: str = "unchanged"
@@ -118,20 +115,12 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     max_length: int = 128
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
-    encoders: ClassVar[Mapping[str, bool]] = {
-        "transformer": True,
-        "word-average": False,
-        "lstm": False,
-        "bilstm": False,
-        "tree-lstm": False,
-        "bitree-lstm": False,
-        "tree-transformer": False,
-    }
+    encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     any_encoder: ClassVar[bool] = True
-    headed: ClassVar[tuple[str, ...]] = ("transformer", "tree-transformer")
+    headed: ClassVar[tuple[str, ...]] = HEADED
     defining: ClassVar[tuple[str, ...]] = (
         *TrainConfig.defining,
-        *("labels", "directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
+        *SCRATCH_DEFINING,
         *(
             "relation_terms",
             "relation_start",
@@ -156,9 +145,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     )
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,
-        "gate": (None, "sigmoid", "tanh"),
-        "gate_state": ("query", "key"),
-        "untyped": ("keep", "gate"),
+        **SCRATCH_CHOICES,
         "relation_terms": ("score", "key-value"),
         "relation_start": ("unchanged", "random"),
         "scaling": ("paper", "code"),
@@ -187,8 +174,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
                 f"(got {self.encoder!r})"
             )
         self.check_pretrained("an encoder that is trained from scratch")
-        taken = inspect.signature(resolve_task(self.task).dataset).parameters
-        if self.val_from is not None and "val_from" not in taken:
+        if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
@@ -213,9 +199,14 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             yield _OF_GATES, "a gate of relation scores", score and self.gate is not None
             yield (*_OF_SIZES, *_OF_STRUCTURE), "an encoder that is trained from scratch", False
             for name in _OF_EDGES:
-                takers = [edges for edges in PRESETS if name in inspect.signature(PRESETS[edges]).parameters]
-                yield (name,), f"edges {', '.join(takers)}", self.edges in takers
-        yield ("arcs",), "edges='dam' on a pretrained encoder, without 'tree'", dam and self.tree is None
+                takers = [edges for edges in PRESETS if name in preset_options(edges)]
+                read = self.edges is not None and name in preset_options(self.edges)
+                yield (name,), f"edges {', '.join(takers)}", read
+        yield (
+            ("arcs",),
+            "edges='dam' on a pretrained encoder, on the parser's trees",
+            dam and self.trees in ("parser", "gold"),
+        )
 
     @property
     def pretrained(self) -> bool:

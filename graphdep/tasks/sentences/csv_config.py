@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.training.family.train_config import TrainConfig
 
@@ -22,6 +23,8 @@ class CSVConfig(SentenceConfig, kind="csv"):
         label_column: Name of the column with the labels.
         val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
         val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
+        max_words, truncate: Words of a text at most, and whether the first ones of a longer text are read,
+            which else is an error. (default: :obj:`10_000`, :obj:`False`)
         **others: As in :class:`SentenceConfig`, but not ``raw_from``.
 
     Raises:
@@ -36,8 +39,17 @@ class CSVConfig(SentenceConfig, kind="csv"):
     label_column: str | None = None
     val_fraction: float = 0.1
     val_seed: int = 0
+    max_words: int = MAX_WORDS
+    truncate: bool = False
 
-    free: ClassVar[tuple[str, ...]] = (*SentenceConfig.free, "text_columns", "label_column")
+    free: ClassVar[tuple[str, ...]] = (
+        *SentenceConfig.free,
+        "text_columns",
+        "label_column",
+        "max_words",
+        "truncate",
+    )
+    later: ClassVar[tuple[str, ...]] = (*SentenceConfig.later, "max_words", "truncate")
     places: ClassVar[tuple[str, ...]] = (*SentenceConfig.places, "train", "val", "test")
 
     def __post_init__(self) -> None:
@@ -74,7 +86,7 @@ class CSVConfig(SentenceConfig, kind="csv"):
         return config
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        own = ("train", "val", "test", "label_column", "val_fraction")
+        own = ("train", "val", "test", "label_column", "val_fraction", "max_words", "truncate")
         return {
             **super().dataset_options(split),
             **{name: getattr(self, name) for name in own},

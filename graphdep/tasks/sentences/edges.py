@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import transforms as T
@@ -11,18 +12,8 @@ from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.training.family.edges import PROBE
+from graphdep.transforms._identity import probe
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
-
-
-def with_types(config: SentenceConfig, edges: BaseTransform) -> list[BaseTransform]:
-    """The edges, and their types where the model needs and the edges lack them."""
-    if not config.relation_attention or "edge_type" in edges(PROBE.clone()):
-        return [edges]
-    types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
-    if not (config.labels and config.directions):
-        types.append(T.MergeTypes(labels=config.labels, directions=config.directions))
-    return types
 
 
 def pretrained_edges(config: SentenceConfig) -> BaseTransform:
@@ -61,12 +52,20 @@ def _probe(edges: BaseTransform) -> Any:
     """A pair of texts of two words each, with the edges."""
     tokens, relations = VocabTokens(Vocab([])), RelationVocab()
     text = EncodedUtterance.of(Sentence(["a", "b"], [0, 1], ["root", "dep"]), tokens, relations)
-    return edges(text_data(text, text, tokens=tokens, max_length=16))
+    return edges(Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)]))
 
 
 def adds_nodes(edges: BaseTransform) -> bool:
     """Whether edges bring relation nodes."""
     return bool((_probe(edges).node_type == NodeType.RELATION).any())
+
+
+def root_sees_words(edges: BaseTransform) -> bool:
+    """Whether some ROOT, whose state stands for the sentence, sees a word."""
+    data = edges(probe().clone())
+    source, target = A.AttentionLayout.of(data).pairs
+    kinds = data.node_type
+    return bool(((kinds[target] == NodeType.ROOT) & (kinds[source] != NodeType.ROOT)).any())
 
 
 def _cls_sees_all(edges: BaseTransform) -> bool:

@@ -17,11 +17,14 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import trees_data
 from graphdep.io.checks import shown
+from graphdep.io.limits import MAX_WORDS
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs
+from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence, join_sentences
 from graphdep.training.runner.predictor import (
+    batches_by_size,
     check_batch_size,
     check_family,
     parser_to_use,
@@ -30,8 +33,6 @@ from graphdep.training.runner.predictor import (
 )
 from graphdep.vocab import RelationVocab, Vocab
 
-# A batch has fewer texts where they are long: without syntax every word sees every other.
-_BATCH_PAIRS = 2**22
 _PROGRESS_FROM = 64
 
 
@@ -44,16 +45,18 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     :meth:`fit` checks its input. The checkpoint is loaded when it is first needed, and is left out of copies
     and pickles, which load it again.
 
-    No text is refused. An empty one, or one of white space alone, has no tree and gets the zero vector.
-    A text that the parser fails on, such as a sentence of more words than it takes, has a chain for a tree:
-    :attr:`parser_failures` counts those of the last call, and a warning is logged. A word that training
-    has not seen, of whatever language, is ``[UNK]``.
+    No text is refused but one of more than :obj:`max_words` words. An empty one, or one of white space alone,
+    has no tree and gets the zero vector. A text that the parser fails on, such as a sentence of more words
+    than it takes, has a chain for a tree: :attr:`parser_failures` counts those of the last call, and a
+    warning is logged. A word that training has not seen, of whatever language, is ``[UNK]``.
 
     Args:
         checkpoint: ``best.ckpt`` of a run; for a model in memory see :meth:`from_model`.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
             checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
             which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
+        edges: The edges that it was trained with, or their name, where they are your own and not known by the
+            name in the checkpoint, which holds no code. (default: :obj:`None`)
         batch_size: Texts a batch at most; fewer where they are long. (default: :obj:`64`)
         device: Where the model runs; :obj:`None` for a GPU if there is one, and for a model in memory for
             where it is. (default: :obj:`None`)
@@ -61,9 +64,18 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             (default: :obj:`False`)
         cache: SQLite file that keeps the parses, so that none is made twice, e.g. in cross-validation.
             (default: :obj:`None`)
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+            whether the first ones of a longer text are read, which else is an error. (default:
+            :obj:`10_000`, :obj:`False`)
 
     Example:
-        >>> make_pipeline(SentenceEncoder("best.ckpt"), LogisticRegression()).fit(texts, labels)
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from graphdep import SentenceEncoder
+        >>> texts, labels = ["It rains.", "The sun shines.", "It snows."], ["wet", "dry", "wet"]
+        >>> model = make_pipeline(SentenceEncoder("best.ckpt"), LogisticRegression()).fit(texts, labels)
+        >>> model.predict(["It rains and snows."]).shape
+        (1,)
     """
 
     parser_failures = 0
@@ -74,17 +86,23 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         checkpoint: str | os.PathLike[str] | _Parts,
         *,
         parser: str | Parser | None = None,
+        edges: str | BaseTransform | None = None,
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = False,
         cache: str | Path | None = None,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
     ) -> None:
         self.checkpoint = checkpoint
         self.parser = parser
+        self.edges = edges
         self.batch_size = batch_size
         self.device = device
         self.progress = progress
         self.cache = cache
+        self.max_words = max_words
+        self.truncate = truncate
 
     @classmethod
     def from_model(
@@ -138,22 +156,27 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
         Raises:
             TypeError: If :obj:`texts` is one string, or an entry is none; the message has its position.
-            ValueError: If the checkpoint is none, or was trained with a parser that has to be given;
-                :obj:`batch_size` is no whole number of at least 1; or a vector is not finite.
+            ValueError: If a text has more than :obj:`max_words` words, before any is parsed; the checkpoint
+                is none, or was trained with a parser that has to be given; :obj:`batch_size` is no whole
+                number of at least 1; or a vector is not finite.
         """
         values = _check_texts(texts)
         size = self.batch_size
         check_batch_size(int(size) if isinstance(size, np.integer) else size)
+        limit = WordLimit(self.max_words, self.truncate)
+        values = [limit.text(text, f"'texts[{number}]'") for number, text in enumerate(values)]
+        place_of = {text: f"'texts[{number}]'" for number, text in reversed([*enumerate(values)])}
         parts, parser = self._load()
         before = parser.failures
         parses = dict(zip(values, parser.parse(values)))
         self.parser_failures = parser.failures - before
         row = {text: number for number, text in enumerate(parses)}
-        trees = {row[text]: join_sentences(parse) for text, parse in parses.items() if parse}
+        rows = [row[text] for text, parse in parses.items() if parse]
+        trees = [limit.tree(join_sentences(parse), place_of[text]) for text, parse in parses.items() if parse]
         vectors = torch.zeros(len(row), parts.encoder.hidden_channels)
-        batches, much = _batches(trees, int(size)), len(trees) >= _PROGRESS_FROM
-        for batch in tracked(batches, "encoding", self.progress, much=much):
-            vectors[batch] = parts.encode([trees[number] for number in batch])
+        batches = batches_by_size([len(tree) + 1 for tree in trees], int(size))
+        for batch in tracked(batches, "encoding", self.progress, much=len(trees) >= _PROGRESS_FROM):
+            vectors[[rows[number] for number in batch]] = parts.encode([trees[number] for number in batch])
         vectors = vectors[[row[text] for text in values]]
         self._check_finite(vectors)
         return vectors
@@ -175,7 +198,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _load(self) -> tuple[_Parts, Parser]:
         # What was loaded counts as long as what it was loaded by is the same: set_params() may have changed
         # it, or a training the file.
-        key = (self.checkpoint, self._file(), self.parser, self.device, self.progress, self.cache)
+        key = self.checkpoint, self._file(), self.parser, self.edges, self.device, self.progress, self.cache
         if self._loaded is None or self._loaded[0] != key:
             parts, name = self._load_parts()
             options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": self.progress}
@@ -203,7 +226,7 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return self.checkpoint, "bundled" if self.parser is None else self.parser
         from graphdep.training import load_task  # here, since Lightning takes seconds to import
 
-        task, state = load_task(self.checkpoint)
+        task, state = load_task(self.checkpoint, self.edges)
         check_family(os.fspath(self.checkpoint), state.config, "sentence", "sentence vectors")
         encoder = cast(TextEncoder, task.model.encoder)
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
@@ -252,20 +275,6 @@ class _Parts:
                 return self.encoder.readout(batch, self.encoder(batch)).float().cpu()
         finally:
             self.encoder.train(training)
-
-
-def _batches(trees: dict[int, Sentence], batch_size: int) -> list[list[int]]:
-    """Numbers of trees of like length, the longest first: where memory runs out, it does so at once."""
-    batches: list[list[int]] = []
-    pairs = 0
-    for number in sorted(trees, key=lambda number: -len(trees[number])):
-        own = (len(trees[number]) + 1) ** 2
-        if not batches or len(batches[-1]) == batch_size or pairs + own > _BATCH_PAIRS:
-            batches.append([])
-            pairs = 0
-        batches[-1].append(number)
-        pairs += own
-    return batches
 
 
 def _check_texts(texts: Any) -> list[str]:

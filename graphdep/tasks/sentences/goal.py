@@ -35,6 +35,14 @@ class Goal:
         predict: Takes logits ``[B, classes]``, gives predictions ``[B]``.
         target: Takes targets ``y``, gives what predictions are compared with ``[B]``.
         metrics: The metrics; the first decides which epoch is the best.
+
+    Example:
+        >>> import torch
+        >>> from graphdep.tasks import PARAPHRASE
+        >>> logits = torch.tensor([[2.0, 0.0], [0.0, 2.0], [0.0, 1.0], [1.0, 0.0]])
+        >>> scores = PARAPHRASE.score(logits, torch.tensor([0, 1, 0, 0]), prefix="test")
+        >>> {name: round(value, 3) for name, value in scores.items()}
+        {'test_loss': 0.47, 'test_accuracy': 0.75, 'test_f1': 0.667}
     """
 
     loss: Callable[[Tensor, Tensor], Tensor]

@@ -20,6 +20,16 @@ class SentenceTask(LearningTask):
         goal: Loss and metrics.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
         warmup_steps, seed: As in :class:`LearningTask`.
+
+    Example:
+        >>> from graphdep import Sentence, Vocab, to_data
+        >>> from graphdep.nn.models import ClassificationHead, SentenceModel, WordAverage
+        >>> from graphdep.tasks import SENTIMENT, SentenceTask
+        >>> from graphdep.transforms import resolve
+        >>> model = SentenceModel(WordAverage(7, hidden_channels=8), ClassificationHead(8, 2))
+        >>> task = SentenceTask(model, edges=resolve("transformer"), goal=SENTIMENT)
+        >>> task(to_data([Sentence.chain(["She", "sings"])], vocab=Vocab(["She", "sings"]))).shape
+        torch.Size([1, 2])
     """
 
     def __init__(

@@ -16,6 +16,13 @@ class OwnTexts(Sentences):
     Args:
         num_classes: Size of the model's output; 0 for as many as the data has classes. (default: :obj:`0`)
         **others: As in :class:`Sentences`.
+
+    Example:
+        >>> from graphdep.datasets import CSVTexts
+        >>> from graphdep.tasks import CLASSES, OwnTexts
+        >>> task = OwnTexts("Reviews", CSVTexts, "datasets/csv", {"goal": "classification"}, goal=CLASSES)
+        >>> [metric.name for metric in task.metrics]
+        ['accuracy', 'macro_f1']
     """
 
     num_classes: int = field(default=0, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
@@ -14,6 +14,7 @@ from graphdep.data import trees_data
 from graphdep.io.checks import check_list, check_text
 from graphdep.parsing import Parser
 from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.learning_task import SentenceTask
@@ -23,6 +24,7 @@ from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.predictor import (
     batches_by_size,
+    check_batch_size,
     check_family,
     check_weights,
     resolve_device,
@@ -46,10 +48,11 @@ class Predictor:
         task, state: As :func:`graphdep.training.load_task` gives them.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser.
         name: What the model is called in messages, such as its file.
-        batch_size: Examples a batch. (default: :obj:`64`)
+        batch_size: Examples a batch at most; fewer where they are long. (default: :obj:`64`)
         device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
         progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
             :obj:`None`)
+        limit: Words of a text at most, and whether a longer one is cut. (default: 10,000 words, an error)
 
     Raises:
         ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
@@ -67,13 +70,15 @@ class Predictor:
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = None,
+        limit: WordLimit = WordLimit(),  # noqa: B008  # cannot be changed
     ) -> None:
+        check_batch_size(batch_size)
         config = state.config
         check_family(name, config, "sentence", "predictions for single texts or pairs")
         check_weights(task.model, name)
         self.config, self.state, self.name = cast(SentenceConfig, config), state, name
         self.parser = parsing.resolve_parser(parser, arcs=self.config.arcs)
-        self.batch_size, self.progress = batch_size, progress
+        self.batch_size, self.progress, self.limit = batch_size, progress, limit
         self.device = resolve_device(device)
         self.task = cast(SentenceTask, task).to(self.device).eval()
         self.tokens: Tokens | None = backbone_of(task.model).tokens if config.pretrained else None
@@ -90,23 +95,41 @@ class Predictor:
         assert isinstance(task, Sentences)
         return self.state.labels or list(range(task.num_classes))
 
-    def outputs(self, examples: Sequence[tuple[str, ...]]) -> Tensor:
+    def outputs(
+        self, examples: Sequence[tuple[str, ...]], place: Callable[[int, int], str] | None = None
+    ) -> Tensor:
         """The model's outputs, ``[num_examples, C]``, on the CPU: logits of classes, or what a goal's
         ``predict`` makes numbers of.
 
         Args:
             examples: One or two texts each, as many as the model was trained on, none of them blank.
+            place: What a text is called in messages, by the numbers of its example and in it.
+                (default: ``'examples[3]'``, of pairs ``'examples[3][0]'``)
+
+        Raises:
+            ValueError: If a text is longer than :obj:`limit`, before any is parsed; or an output is not
+                finite.
         """
-        texts = list(dict.fromkeys(text for example in examples for text in example))
+        width = len(examples[0])
+        place = place or (lambda number, column: repr(place_in("examples", number, column, width)))
+        place_of: dict[str, str] = {}
+        cut: list[tuple[str, ...]] = []
+        for number, example in enumerate(examples):
+            places = [place(number, column) for column in range(len(example))]
+            cut.append(tuple(map(self.limit.text, example, places)))
+            for text, where in zip(cut[-1], places):
+                place_of.setdefault(text, where)
+        texts = list(place_of)
         trees, self.parser_failures = parse_joined(self.parser, texts)
+        trees = [self.limit.tree(tree, place_of[text]) for text, tree in zip(texts, trees)]
         if self.config.arcs != "basic":
             trees = parsing.enhance(trees, level=self.config.arcs)
         tree_of = dict(zip(texts, trees))
         self.cut_words = self.cut_examples = 0
-        starts = range(0, len(examples), _CHUNK)
+        starts = range(0, len(cut), _CHUNK)
         parts = []
         for start in tracked(starts, "predicting", self.progress, much=len(starts) > 1):
-            some = examples[start : start + _CHUNK]
+            some = cut[start : start + _CHUNK]
             parts.append(self._outputs([[tree_of[text] for text in example] for example in some]))
         return torch.cat(parts)
 
@@ -114,7 +137,7 @@ class Predictor:
     def _outputs(self, examples: list[list[Sentence]]) -> Tensor:
         made = [self._example(trees) for trees in examples]
         outputs: dict[int, Tensor] = {}
-        for numbers in batches_by_size(made, self.batch_size):
+        for numbers in batches_by_size([data.num_nodes for data in made], self.batch_size):
             batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
             outputs |= zip(numbers, self.task(self.task.edges(batch)).float().cpu())
         rows = torch.stack([outputs[number] for number in range(len(made))])
@@ -160,9 +183,13 @@ def check_examples(name: str, examples: Any, num_texts: int | None = None) -> li
             other = " as the first is" if num_texts is None else ", as the model was trained on"
             raise ValueError(f"'{name}[{number}]' must be {what[wanted]}{other} (got {what[len(row)]})")
         for place, text in enumerate(row):
-            where = f"{name}[{number}]" if wanted == 1 else f"{name}[{number}][{place}]"
-            check_text(where, text, "text")
+            check_text(place_in(name, number, place, wanted), text, "text")
     return rows
+
+
+def place_in(name: str, number: int, column: int, width: int) -> str:
+    """What a text of an example is called, of pairs with its place in the pair."""
+    return f"{name}[{number}]" if width == 1 else f"{name}[{number}][{column}]"
 
 
 def _rows(name: str, examples: Any) -> list[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.family.model_preset import ModelPreset, aliases
 
 
 def _plain(summary: str, **overrides: object) -> ModelPreset:
@@ -37,25 +37,21 @@ _FINE_TUNING: dict[str, object] = {
 }
 
 
-def _bert(
-    summary: str, edges: str = "transformer", tree: str | None = None, **overrides: object
-) -> ModelPreset:
+def _bert(summary: str, edges: str = "transformer", **overrides: object) -> ModelPreset:
     own = {"relation_attention": False, **_FINE_TUNING, **overrides}
-    return ModelPreset(summary, edges=edges, tree=tree, overrides=own)
+    return ModelPreset(summary, edges=edges, overrides=own)
 
 
 def _bert_dt(summary: str, gate: str | None = "tanh", **overrides: object) -> ModelPreset:
-    return _bert(summary, "dt", None, relation_attention=True, gate=gate, **overrides)
+    return _bert(summary, "dt", relation_attention=True, gate=gate, **overrides)
 
 
 def _bert_g2g(summary: str, **overrides: object) -> ModelPreset:
-    return _bert(summary, "g2g", None, relation_attention=True, relation_terms="key-value", **overrides)
+    return _bert(summary, "g2g", relation_attention=True, relation_terms="key-value", **overrides)
 
 
-def _bert_dam(
-    summary: str, tree: str | None = None, arcs: str = "enhanced++", **overrides: object
-) -> ModelPreset:
-    return _bert(summary, "dam", tree, arcs=arcs, **overrides)
+def _bert_dam(summary: str, arcs: str = "enhanced++", **overrides: object) -> ModelPreset:
+    return _bert(summary, "dam", arcs=arcs, **overrides)
 
 
 _LR: dict[str, object] = {"gate": None, "level_embedding": False}
@@ -81,7 +77,6 @@ MODELS: dict[str, ModelPreset] = {
     "dt-infill1": _dt("DT without infilling: arcs alone", max_distance=1),
     "dt-infill3": _dt("DT with paths of up to 3 arcs", max_distance=3),
     "dt-infill4": _dt("DT with paths of up to 4 arcs", max_distance=4),
-    "dt-unlabelled": _dt("DT with one label for all arcs", labels=False),
     "dt-undirected": _dt(
         "DT whose relations do not tell governor from dependent; levels still do", directions=False
     ),
@@ -93,13 +88,6 @@ MODELS: dict[str, ModelPreset] = {
         ff_channels=424,
     ),
     # controls
-    "dt-random": ModelPreset("control: DT on random trees without labels", tree="random"),
-    "dt-chain": ModelPreset(
-        "control: DT on chains without labels, each word under the one before", tree="chain"
-    ),
-    "dt-reversed": ModelPreset(
-        "control: DT with the parse laid over the words back to front", tree="reversed"
-    ),
     # baselines; 1e-3, the paper's rate for DT, is too small for AdaGrad on the recurrent ones
     "word-average": _baseline("mean of the word vectors, learning rate 0.01", "word-average", lr=0.01),
     "lstm": _baseline("LSTM over the words, learning rate 0.01", "lstm", lr=0.01),
@@ -123,7 +111,6 @@ MODELS: dict[str, ModelPreset] = {
     "bert-dt-text": _bert_dt(
         "DT on it whose gate reads the key word's state, as the text says", gate_state="key"
     ),
-    "bert-dt-unlabelled": _bert_dt("DT on it with one label for all arcs", labels=False),
     "bert-dt-sigmoid": _bert_dt(
         "DT on it with the sigmoid of Eq. 3: related pairs start at half their score", gate="sigmoid"
     ),
@@ -133,22 +120,13 @@ MODELS: dict[str, ModelPreset] = {
     "bert-g2g-start": _bert_g2g(
         "Graph2Graph on it whose relation vectors start at random, as published", relation_start="random"
     ),
-    "bert-g2g-unlabelled": _bert_g2g(
-        "Graph2Graph on it with one label for all arcs, as its control has it", labels=False
-    ),
     "bert-dra": _bert("DRA's edges on it, and all of [CLS] and [SEP]", "dra"),
     "bert-sia": _bert("SIA's edges on it, in all layers", "sia"),
     "bert-dam": _bert_dam(
         "DAM on it: a node for each arc of the enhanced++ graph; bert-dam-basic has the other rows' trees"
     ),
     "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
-    "bert-dam-basic-unlabelled": _bert_dam(
-        "DAM on the basic tree with one label for all arcs, as its controls have it",
-        arcs="basic",
-        labels=False,
-    ),
     "bert-dam-enhanced": _bert_dam("DAM on the enhanced graph, without what ++ adds", arcs="enhanced"),
-    "bert-dam-unlabelled": _bert_dam("DAM with one label for all arcs", labels=False),
     "bert-dam-untyped": _bert_dam(
         "DAM without the vector that all relation nodes share", type_embedding=False
     ),
@@ -160,22 +138,23 @@ MODELS: dict[str, ModelPreset] = {
     "bert-dam-self": _bert_dam("DAM whose words and relations do not see one another", links="none"),
     "bert-dam-linked": _bert_dam("DAM whose relation nodes of one word see one another", relation_links=True),
     "bert-dam-pieces": _bert_dam("DAM in which all pieces stand for a word", pieces="all"),
-    # controls
-    "bert-dam-random": _bert_dam("control: DAM on random trees without labels", "random", "basic"),
-    "bert-dam-chain": _bert_dam("control: DAM on chains without labels", "chain", "basic"),
-    "bert-dam-reversed": _bert_dam(
-        "control: DAM with the parse laid over the words back to front", "reversed", "basic"
-    ),
-    "bert-dt-random": ModelPreset(
-        "control: DT on it with random trees without labels",
-        tree="random",
-        overrides={**_FINE_TUNING, "gate": "tanh", "relation_attention": True},
-    ),
-    "bert-g2g-random": _bert(
-        "control: Graph2Graph on it with random trees without labels",
-        "g2g",
-        "random",
-        relation_attention=True,
-        relation_terms="key-value",
-    ),
 }
+# Controls that have a name of their own.
+MODELS |= aliases(
+    {
+        "dt-random": "dt@random",
+        "dt-chain": "dt@chain",
+        "dt-reversed": "dt@reversed",
+        "dt-unlabelled": "dt@unlabelled",
+        "bert-dt-random": "bert-dt@random",
+        "bert-dt-unlabelled": "bert-dt@unlabelled",
+        "bert-g2g-random": "bert-g2g@random",
+        "bert-g2g-unlabelled": "bert-g2g@unlabelled",
+        "bert-dam-random": "bert-dam@random",
+        "bert-dam-chain": "bert-dam@chain",
+        "bert-dam-reversed": "bert-dam@reversed",
+        "bert-dam-unlabelled": "bert-dam@unlabelled",
+        "bert-dam-basic-unlabelled": "bert-dam-basic@unlabelled",
+    },
+    MODELS,
+)

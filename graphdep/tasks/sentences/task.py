@@ -19,6 +19,13 @@ class Sentences(Task):
         num_classes: Size of the model's output.
         sentences: Sentences in an example: 1 or 2. (default: :obj:`2`)
         **others: As in :class:`Task`.
+
+    Example:
+        >>> from graphdep.datasets import SICK
+        >>> from graphdep.tasks import ENTAILMENT, Sentences
+        >>> task = Sentences("SICK-E", SICK, "datasets/sick", goal=ENTAILMENT, num_classes=3)
+        >>> [metric.name for metric in task.metrics]
+        ['accuracy']
     """
 
     goal: Goal = field(kw_only=True)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.sentence import Sentence
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import RelationVocab, Vocab
 
 EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
 """Settings that are options of edge presets, too."""
-PROBE = to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, relations=RelationVocab())
-"""Two utterances of two words: shows what edges are made of."""
+PROBE = Batch.from_data_list(
+    [to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, vocab=Vocab([]), relations=RelationVocab())]
+)
+"""Two utterances of two words, in a batch as in training: shows what edges are made of."""
 _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomTree(seed),
     "chain": lambda seed: T.ChainTree(),
@@ -24,9 +27,9 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
 }
 
 
-def with_tree(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
+def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
     """The control that replaces the parse, where the settings name one, and then the edges."""
-    parts = [*([] if config.tree is None else [_TREES[config.tree](config.seed)]), *edges]
+    parts = [*([_TREES[config.trees](config.seed)] if config.trees in _TREES else []), *edges]
     return parts[0] if len(parts) == 1 else Compose(parts)
 
 

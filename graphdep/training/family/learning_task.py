@@ -38,6 +38,7 @@ class LinearSchedule:
     warmup_steps: int
     total_steps: int
 
+    # SequentialLR of two LinearLR multiplies step by step, and so differs in the last digits from this.
     def __call__(self, step: int) -> float:
         """The factor of update ``step``, which counts from 0."""
         # The first update has a share, too: a rate of 0 would waste its batch.

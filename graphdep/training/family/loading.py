@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.datasets.base.text_rows import Label
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
-from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import fingerprint_of, load_pretrained
 from graphdep.training.family.splits import NO_WORDS, Splits
 from graphdep.training.family.train_config import TrainConfig
@@ -16,35 +16,6 @@ from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
-
-
-def load_splits(
-    config: TrainConfig,
-    splits: tuple[str, ...] | None = None,
-    vocab: Vocab | None = None,
-    pretrained: PretrainedEncoder | None = None,
-    relations: RelationVocab | None = None,
-    labels: Sequence[Label] | None = None,
-) -> Splits:
-    """Loads and, the first time, parses splits of the task's corpus.
-
-    Args:
-        config: The settings.
-        splits: Which. (default: all that the settings have)
-        vocab: Vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split. (default:
-            :obj:`None`)
-        pretrained: The encoder whose pieces the words have, e.g. a checkpoint's; :obj:`None` for the one that
-            the settings name, if they do. (default: :obj:`None`)
-        relations: Relations, e.g. a checkpoint's; :obj:`None` learns those of enhanced arcs from the training
-            split. (default: :obj:`None`)
-        labels: The classes of the user's own texts, e.g. a checkpoint's; :obj:`None` learns them from the
-            training split. (default: :obj:`None`)
-
-    Raises:
-        ValueError: If the task is unknown, or a raw file is damaged.
-        FileNotFoundError: If a raw file is missing.
-    """
-    return family_of(config.task).load(config, splits or config.splits, vocab, pretrained, relations, labels)
 
 
 def load_corpus(
@@ -63,7 +34,7 @@ def load_corpus(
     datasets: dict[str, ParsedDataset | SelectionDataset] = {}
     for split in splits:
         options: dict[str, Any] = {
-            "parser": config.parser,
+            "parser": "gold" if config.trees == "gold" else config.parser,
             "raw_from": config.raw_from,
             "min_freq": config.min_freq,
             "limit": config.limit_train if split == "train" else None,

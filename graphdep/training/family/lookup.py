@@ -1,16 +1,15 @@
-"""Tasks and their families by name, without knowing any of them."""
+"""Tasks by name, without knowing any of them."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from graphdep.training.family.family import TaskFamily
-    from graphdep.training.family.task import Task
+from graphdep.training.family.task import Task
 
 # A name and no import: tasks know training, and training knows no task.
 _REGISTRY = "graphdep.tasks.registry"
+DEFAULT_TASK = "sick-e"
 
 
 def resolve_task(name: str) -> Task:
@@ -19,17 +18,19 @@ def resolve_task(name: str) -> Task:
     Raises:
         ValueError: If there is none; the message lists those there are.
     """
-    return _registry().resolve_task(name)
+    return registry().resolve_task(name)
 
 
-def family_of(task: str) -> TaskFamily:
-    """The family of the task of that name.
+def config_of(task: str | None) -> Any:
+    """The class of a task's settings, a :class:`TrainConfig`; :obj:`None` for the default task.
 
     Raises:
         ValueError: As :func:`resolve_task`.
     """
-    return _registry().family_of(task)
+    task = task or DEFAULT_TASK
+    return registry().family_of(task).config(task)
 
 
-def _registry() -> Any:
+def registry() -> Any:
+    """The module that knows the families."""
     return import_module(_REGISTRY)

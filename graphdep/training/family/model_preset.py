@@ -1,10 +1,23 @@
-"""A row of a result table by name: which encoder, which edges, which tree, which parts of the model."""
+"""A row of a result table by name: which encoder, which edges, which trees, which parts of the model."""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from graphdep.training.family.lookup import config_of
+
+CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
+    "parser": ("on the parser's trees", {"trees": "parser"}),
+    "gold": ("on the corpus' own trees", {"trees": "gold"}),
+    "random": ("on random trees without labels", {"trees": "random"}),
+    "chain": ("on chains without labels, each word under the one before", {"trees": "chain"}),
+    "reversed": ("with the parse laid over the words back to front", {"trees": "reversed"}),
+    "unlabelled": ("with one label for all arcs", {"labels": False}),
+}
+"""What may stand behind the name of a model and an ``@``, and the settings that it is."""
 
 
 @dataclass(frozen=True)
@@ -15,36 +28,68 @@ class ModelPreset:
         summary: What the row is, in a few words.
         edges: Edge preset of :func:`graphdep.transforms.resolve`; :obj:`None` for a baseline that reads
             words or tree itself. (default: ``"dt"``)
-        tree: Control that replaces the parse before the edges are built. (default: :obj:`None`)
+        trees: Which trees the edges are built from. (default: ``"parser"``)
         overrides: Further settings. (default: none)
+        stands_for: The name that says it as a model and controls, e.g. ``"dt@random"`` of ``"dt-random"``.
+            (default: :obj:`None`)
+
+    Example:
+        >>> from graphdep.training import ModelPreset, resolve_model
+        >>> preset = ModelPreset("DT of one layer", edges="dt", overrides={"num_layers": 1})
+        >>> preset.settings["num_layers"], resolve_model("dt").edges
+        (1, 'dt')
     """
 
     summary: str
     edges: str | None = "dt"
-    tree: str | None = None
+    trees: str = "parser"
     overrides: Mapping[str, object] = field(default_factory=dict)
+    stands_for: str | None = None
 
     @property
     def settings(self) -> dict[str, object]:
-        return {"edges": self.edges, "tree": self.tree, **self.overrides}
+        return {"edges": self.edges, "trees": self.trees, **self.overrides}
+
+    def control(self, name: str) -> ModelPreset:
+        """The model with one of :data:`CONTROLS`."""
+        about, settings = CONTROLS[name]
+        own = {**self.overrides, **settings}
+        trees = str(own.pop("trees", self.trees))
+        if "arcs" in own and trees not in ("parser", "gold"):
+            own["arcs"] = "basic"  # a tree that nobody parsed has no enhanced graph
+        return dataclasses.replace(
+            self, summary=f"control: {self.summary}, {about}", trees=trees, overrides=own, stands_for=None
+        )
 
 
 def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) -> ModelPreset:
-    """The preset of that name.
+    """The preset of that name, e.g. ``"dt"``, or ``"dt@random"`` for it with one of :data:`CONTROLS`.
 
     Args:
         name: Its name.
         models: Those there are. (default: those of the default task)
 
     Raises:
-        ValueError: If there is none; the message lists those there are.
+        ValueError: If there is none, or no such control; the message lists those there are.
     """
-    if models is None:
-        from graphdep.training.family.train_config import TrainConfig
-
-        models = TrainConfig.of_task().models
-    if name not in models:
-        near = difflib.get_close_matches(name, models, n=1)
+    models = config_of(None).models if models is None else models
+    model, *controls = name.split("@")
+    if model not in models:
+        near = difflib.get_close_matches(model, models, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"no model {name!r}{hint}; choose one of {', '.join(models)}")
-    return models[name]
+        raise ValueError(f"no model {model!r}{hint}; choose one of {', '.join(models)}")
+    preset = models[model]
+    for control in controls:
+        if control not in CONTROLS:
+            known = ", ".join(f"{model}@{known}" for known in CONTROLS)
+            raise ValueError(f"no control {control!r} (got the model {name!r}); choose one of {known}")
+        preset = preset.control(control)
+    return preset
+
+
+def aliases(names: Mapping[str, str], models: Mapping[str, ModelPreset]) -> dict[str, ModelPreset]:
+    """Models with controls under a name of their own."""
+    return {
+        name: dataclasses.replace(resolve_model(spelt, models), stands_for=spelt)
+        for name, spelt in names.items()
+    }

@@ -20,6 +20,15 @@ class Parts:
         vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
         pretrained: The encoder, where it has weights already. (default: :obj:`None`)
         num_classes: Size of the output, where the data decide it. (default: the task's)
+
+    Example:
+        >>> from graphdep import RelationVocab
+        >>> from graphdep.tasks import Parts, family_of
+        >>> from graphdep.training import TrainConfig
+        >>> config = TrainConfig.of("dt", task="sst", hidden_channels=12)
+        >>> task = family_of("sst").build(config, Parts(num_words=50, num_relations=len(RelationVocab())))
+        >>> task.model.encoder.hidden_channels
+        12
     """
 
     num_words: int

@@ -6,6 +6,8 @@ import types
 from collections.abc import Iterable
 from typing import Any, Union, get_args, get_origin
 
+from graphdep.training.family.lookup import config_of
+
 
 def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, Any]:
     """Reads ``key=value`` texts by the types of a task's settings; ``none`` stands for no value.
@@ -14,9 +16,7 @@ def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, A
         ValueError: If a text has no ``=``, a key is unknown or twice there, or a value does not fit its type.
     """
     settings: dict[str, Any] = {}
-    from graphdep.training.family.train_config import TrainConfig  # which checks its fields by this file
-
-    config = TrainConfig.of_task(task)
+    config = config_of(task)
     types = config.field_types()
     for text in texts:
         key, equals, value = text.partition("=")

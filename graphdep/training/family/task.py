@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from graphdep.datasets.base.known_options import option_names
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.metrics import Metric
 
@@ -22,6 +23,7 @@ class Task(ABC):
         options: Further arguments of ``dataset``. (default: none)
         defaults: Settings that a run on it has unless it is given others. (default: none)
         other_tests: Names of further test splits, which are scored when they are asked for. (default: none)
+        gold_trees: Whether the corpus has trees of its own. (default: :obj:`False`)
     """
 
     title: str
@@ -30,8 +32,13 @@ class Task(ABC):
     options: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     other_tests: tuple[str, ...] = field(default=(), kw_only=True)
+    gold_trees: bool = field(default=False, kw_only=True)
 
     kind: ClassVar[str]
+
+    def takes(self, option: str) -> bool:
+        """Whether the dataset has an option of that name."""
+        return option in option_names(self.dataset)
 
     @property
     @abstractmethod

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, get_type_hints
 
 from graphdep.io.limits import LIMITS, check_limit
-from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.settings import check_type
-from graphdep.transforms import PRESETS
+from graphdep.transforms import edge_names, preset_options, resolve
+from graphdep.transforms._identity import identity
+from graphdep.transforms.registry import check_known, is_known, is_own
 
-DEFAULT_TASK = "sick-e"
 PLACES = ("root", "raw_from", "num_workers", "accelerator")
 _UNNAMED = PLACES[1:]  # two that an evaluation takes from no checkpoint, and one that names nothing
 Choices = Mapping[str, tuple[str | None, ...]]
@@ -35,9 +36,11 @@ class TrainConfig:
         task: Task, e.g. ``"sick-e"``.
         model: Name of the row: a model preset.
         encoder: Which encoder; the edges are for those that read a graph.
-        edges: Edge preset; :obj:`None` for an encoder that reads words or tree itself.
-        tree: Control tree instead of the parse: ``"random"``, ``"chain"``, ``"reversed"``. (default:
-            :obj:`None`)
+        edges: Edge preset, or edges that :func:`graphdep.transforms.register_edges` knows; :obj:`None` for an
+            encoder that reads words or tree itself.
+        trees: Which trees: the ``"parser"``'s, the corpus' own (``"gold"``), or a control in place of the
+            parse: ``"random"``, ``"chain"``, ``"reversed"``. (default: ``"parser"``)
+        labels: Tell the labels of arcs apart, where the edges read them. (default: :obj:`True`)
         max_distance: Longest tree path that gets a relation, or that a word can look along.
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
         parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
@@ -68,13 +71,20 @@ class TrainConfig:
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+
+    Example:
+        >>> from graphdep.training import TrainConfig
+        >>> config = TrainConfig.of("dt", task="sst", hidden_channels=64, heads=4)
+        >>> config.edges, config.hidden_channels, config.seed
+        ('dt', 64, 0)
     """
 
     task: str
     model: str
     encoder: str = "transformer"
     edges: str | None
-    tree: str | None = None
+    trees: str = "parser"
+    labels: bool = True
     max_distance: int
     max_sum: int = 4
     parser: str = "bundled"
@@ -115,28 +125,36 @@ class TrainConfig:
     """Whether other names stand for pretrained encoders, which read edges."""
     headed: ClassVar[tuple[str, ...]]
     """Encoders whose heads share the channels."""
-    defining: ClassVar[tuple[str, ...]] = ("encoder", "edges", "tree", "max_distance", "position_embedding")
+    defining: ClassVar[tuple[str, ...]] = (
+        "encoder",
+        "edges",
+        "trees",
+        "labels",
+        "max_distance",
+        "position_embedding",
+    )
     """What makes a model the one that its name says; every row's name shows settings that change it."""
     published_with: ClassVar[tuple[str, ...]] = (
         *("hidden_channels", "num_layers", "heads", "ff_channels", "dropout", "norm_first"),
         *("optimizer", "lr", "warmup_steps", "weight_decay", "batch_size", "batch_tokens"),
     )
     """What else the paper's figures were made with; beside other values they say nothing."""
-    free: ClassVar[tuple[str, ...]] = ("parser", "tree", "edges", "max_sum", "precision")
+    free: ClassVar[tuple[str, ...]] = ("parser", "trees", "edges", "max_sum", "precision")
     free += ("batch_size", "batch_tokens")
     """What the weights do not depend on."""
     places: ClassVar[tuple[str, ...]] = PLACES
     """Where a run is computed and where its files lie, which is not what it computes."""
     late: ClassVar[tuple[str, ...]] = ()
     """What is read only after the training."""
-    later: ClassVar[tuple[str, ...]] = ()
+    later: ClassVar[tuple[str, ...]] = ("labels",)
     """Settings that came later: at their defaults they leave a run the digest that it had without them."""
+    edge_settings: ClassVar[tuple[str, ...]] = ("edges",)
+    """Settings that name edges: the papers', or your own."""
     choices: ClassVar[Choices] = {
-        "tree": (None, "random", "chain", "reversed"),
+        "trees": ("parser", "gold", "random", "chain", "reversed"),
         "optimizer": ("adagrad", "adam", "adamw", "sgd"),
         "precision": ("32-true", "bf16-mixed", "16-mixed"),
         "accelerator": ("auto", "cpu", "gpu"),
-        "edges": (*PRESETS, None),
     }
     at_least: ClassVar[Mapping[str, float]] = {}
     """Least values that are higher here than in :data:`~graphdep.io.limits.LIMITS`, which has all others."""
@@ -154,6 +172,8 @@ class TrainConfig:
             if getattr(self, name) not in allowed:
                 choices = ", ".join(str(choice).lower() if choice is None else choice for choice in allowed)
                 raise ValueError(f"{name!r} must be one of {choices} (got {getattr(self, name)!r})")
+        for name in self.edge_settings:
+            _check_edges(name, getattr(self, name))
         if not 0 < self.lr < 3e38:  # float32 ends there
             raise ValueError(f"'lr' must be above 0 and below 3e38 (got {self.lr!r})")
         if self.clip is not None and not 0 < self.clip < math.inf:
@@ -172,11 +192,23 @@ class TrainConfig:
                 f"encoder={self.encoder!r})"
             )
         resolve_model(self.model, self.models)
+        if self.trees == "gold" and not resolve_task(self.task).gold_trees:
+            raise ValueError(f"'trees' cannot be 'gold': the corpus of {self.task!r} has none of its own")
+        if not self.labels and not self.reads_labels:
+            raise ValueError(
+                f"'labels' is for models that read the labels of arcs: edges={self.edges!r} would be the "
+                "same without (got False)"
+            )
 
     @property
     def pretrained(self) -> bool:
         """Whether the encoder is a pretrained one."""
         return False
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether the model would be another one without the labels of arcs."""
+        return self.edges is not None and "labels" in preset_options(self.edges)
 
     @property
     def encoder_base(self) -> str | None:
@@ -204,7 +236,8 @@ class TrainConfig:
         """All settings that the examples depend on: runs that share them share their data."""
         names = ("task", "parser", "root", "raw_from", "limit_train", "min_freq")
         own = {split: self.dataset_options(split) for split in self.splits}
-        return {**{name: getattr(self, name) for name in names}, **own}
+        gold = {"parser": "gold"} if self.trees == "gold" else {}
+        return {**{name: getattr(self, name) for name in names}, **own, **gold}
 
     @classmethod
     def of_task(cls, task: str | None = None) -> type[TrainConfig]:
@@ -213,8 +246,7 @@ class TrainConfig:
         Raises:
             ValueError: If there is no such task.
         """
-        task = task or DEFAULT_TASK
-        return family_of(task).config(task)
+        return config_of(task)
 
     @classmethod
     def of(cls, model: str | None = None, **settings: Any) -> TrainConfig:
@@ -236,9 +268,20 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> TrainConfig:
-        """The settings that a file holds, but for ``num_workers``, which is a matter of the machine."""
-        own = cls.of_task(state.get("task"))
+        """The settings that a file holds, but for ``num_workers``, which is a matter of the machine.
+
+        Raises:
+            UnknownEdgesError: If they name edges that this process does not know: nothing is imported for a
+                file.
+            ValueError: As :meth:`of`.
+        """
+        own, state = cls.of_task(state.get("task")), dict(state)
+        if "tree" in state:  # their name before there were those of a corpus
+            state["trees"] = state.pop("tree") or "parser"
         own.check_keys(state)
+        for name in own.edge_settings:
+            if isinstance(state.get(name), str):
+                check_known(state[name])
         return own(**{**state, "num_workers": 0})
 
     @classmethod
@@ -302,11 +345,20 @@ class TrainConfig:
             if mine[key] != others[key]
         ]
 
+    def own_edges(self) -> dict[str, str]:
+        """The settings that name edges of your own, and what those are: how they print, and a digest of what
+        they do.
+        """
+        names = {setting: getattr(self, setting) for setting in self.edge_settings}
+        return {setting: identity(resolve(name)) for setting, name in names.items() if name and is_own(name)}
+
     @property
     def label(self) -> str:
         """The model, and what makes it another one than its name says, for people."""
         own = resolve_model(self.model, self.models).settings
-        changed = (name for name in ("edges", "tree") if getattr(self, name) != own[name])
+        changed = (
+            name for name in ("edges", "trees", "labels") if getattr(self, name) != own.get(name, True)
+        )
         return ", ".join([self.model, *(f"{name} {getattr(self, name)}" for name in changed)])
 
     def _elsewhere(self) -> set[str]:
@@ -323,4 +375,19 @@ class TrainConfig:
             for key, value in self.to_dict().items()
             if key not in self._elsewhere() and not (key in defaults and value == defaults[key])
         }
-        return hashlib.sha256(json.dumps([state, data], sort_keys=True).encode()).hexdigest()[:8]
+        # As runs have always been named.
+        trees = state.pop("trees")
+        state["tree"] = None if trees == "parser" else trees
+        # A preset is what its name says; two transforms of one's own may share a name.
+        own = self.own_edges()
+        parts = [state, data, own] if own else [state, data]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _check_edges(setting: str, name: str | None) -> None:
+    if name is None or is_known(name) or name in edge_names():
+        return
+    raise ValueError(
+        f"{setting!r} must be one of {', '.join(edge_names())}, none (got {name!r}); your own are known by "
+        "graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
+    )

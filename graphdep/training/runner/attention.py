@@ -17,8 +17,8 @@ from graphdep.nn.models import TreeTransformer
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
+from graphdep.training.family.by_task import family_of
 from graphdep.training.family.learning_task import LearningTask
-from graphdep.training.family.lookup import family_of
 from graphdep.training.runner.checkpoint import RunState, load_task
 from graphdep.training.runner.predictor import check_weights, parser_to_use
 from graphdep.visualization import AttentionMap
@@ -46,12 +46,13 @@ def attention_map(
             as many as it takes or too long for it, or the parser has to be given.
 
     Example:
+        >>> from graphdep import attention_map
         >>> shown = attention_map("best.ckpt", "It rains.")
-        >>> shown.words
-        ['[CLS]', 'It', 'rains', '.', '[SEP]']
-        >>> shown.alpha.shape
-        torch.Size([12, 12, 5, 5])
         >>> shown.plot().savefig("attention.png")
+        >>> shown.alpha.shape == (len(shown.layers), shown.heads, len(shown.words), len(shown.words))
+        True
+        >>> shown.without_special().words
+        ['It', 'rains', '.']
     """
     task, state = load_task(checkpoint)
     check_weights(task.model, os.fspath(checkpoint))

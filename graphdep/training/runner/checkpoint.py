@@ -11,15 +11,18 @@ from typing import Any
 import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 from torch import Tensor
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.archive import check_archive
 from graphdep.io.checks import check_name, shown
-from graphdep.training.family.family import build_task
+from graphdep.training.family.by_task import build_task
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.runner.given_edges import with_edges
+from graphdep.transforms.registry import UnknownEdgesError
 from graphdep.vocab import RelationVocab, Vocab
 from graphdep.vocab.pieces import vocab_from_state
 
@@ -34,6 +37,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "vector_dim": (int, type(None)),
     "pretrained": (dict, type(None)),
     "labels": (list, type(None)),
+    "own_edges": (dict, type(None)),
 }
 
 
@@ -101,6 +105,7 @@ class RunState:
             "vector_dim": self.vector_dim,
             "pretrained": self.pretrained,
             "labels": self.labels,
+            "own_edges": self.config.own_edges(),
         }
 
     @classmethod
@@ -168,6 +173,8 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     for key, kind in _KEYS.items():
         if not isinstance(state.get(key), kind):
             raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
+    if not all(isinstance(text, str) for part in (state.get("own_edges") or {}).items() for text in part):
+        raise ValueError(f"{path}: damaged checkpoint: 'own_edges' must be texts by settings")
     try:
         _check_labels(state.get("labels") or [])
     except ValueError as error:
@@ -218,19 +225,38 @@ def read_task(path: str | os.PathLike[str]) -> str:
     return task
 
 
-def load_task(path: str | os.PathLike[str]) -> tuple[LearningTask, RunState]:
+def load_task(
+    path: str | os.PathLike[str], edges: str | BaseTransform | None = None
+) -> tuple[LearningTask, RunState]:
     """The trained task in a checkpoint, and what it was trained with.
+
+    A checkpoint names its edges, holds no code, and nothing is imported for a name in it. Edges of your own
+    are known after :func:`graphdep.transforms.register_edges`, or are given as :obj:`edges`. They must do
+    what they did in training, of which the checkpoint has a digest.
+
+    Args:
+        path: ``best.ckpt`` or ``last.ckpt`` of a run.
+        edges: The edges that it was trained with, or their name, where the name in the checkpoint is not
+            known here. (default: :obj:`None`)
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is no whole checkpoint of graphdep's, or its parts do not fit together.
+        UnknownEdgesError: If its edges are not known here; a :class:`ValueError` that says what to do.
+        ValueError: If it is no whole checkpoint of graphdep's, its parts do not fit together, or the edges
+            are not those of the training.
     """
     checkpoint = read_checkpoint(path)
     try:
-        state = RunState.from_state_dict(checkpoint["graphdep"])
+        known = with_edges(checkpoint["graphdep"], edges)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    try:
+        state = RunState.from_state_dict(known)
         _check_sizes(state.config, checkpoint["state_dict"])
         task = state.build_task(checkpoint["state_dict"])
         task.load_state_dict(checkpoint["state_dict"])
+    except UnknownEdgesError as error:
+        raise UnknownEdgesError(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise ValueError(f"{path}: damaged checkpoint ({' '.join(str(error).split())[:200]})") from None
     return task.eval(), state

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask, Outputs, join_outputs
-from graphdep.training.family.loading import load_splits
-from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.scored import Scored
 from graphdep.training.family.splits import SPLITS, Splits
@@ -18,6 +18,7 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task
 from graphdep.training.runner.predictions import PREDICTIONS, write_predictions
 from graphdep.training.runner.trainer import make_trainer, quiet
+from graphdep.transforms.registry import UnknownEdgesError
 
 
 def evaluate(
@@ -46,7 +47,7 @@ def evaluate(
             cannot be another one than in training; or if it was trained with places or a parser other than
             the defaults, which :obj:`settings` have to repeat or replace.
     """
-    task, state = load_task(checkpoint)
+    task, state = _load(checkpoint, (settings or {}).get("edges"))
     config = state.config.for_evaluation(settings or {})
     others = resolve_task(config.task).other_tests
     if split not in (*SPLITS, *others):
@@ -72,6 +73,16 @@ def evaluate(
         "parameters": count_parameters(task),
         "checkpoint": str(checkpoint),
     }
+
+
+def _load(checkpoint: str | os.PathLike[str], edges: str | None) -> tuple[LearningTask, RunState]:
+    """The task; where the checkpoint's name for its edges is not known, :obj:`edges` have to be the same."""
+    try:
+        return load_task(checkpoint)
+    except UnknownEdgesError:
+        if edges is None:
+            raise
+    return load_task(checkpoint, edges)
 
 
 def _check_named(checkpoint: str | os.PathLike[str], config: TrainConfig, given: Mapping[str, Any]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 import re
+from itertools import count
 
 import numpy as np
 
@@ -38,10 +40,10 @@ def write_predictions(path: str | os.PathLike[str], target: np.ndarray, predicti
             raise ValueError(
                 f"'{name}' must be finite numbers that int64 or float64 holds (got {values.dtype} {values})"
             )
-    rows = zip(target.tolist(), prediction.tolist())
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
-        file.write(_HEADER + "\n")
-        file.writelines(f"{number},{y!r},{guess!r}\n" for number, (y, guess) in enumerate(rows))
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(_HEADER.split(","))
+        writer.writerows(zip(count(), target.tolist(), prediction.tolist()))
 
 
 def read_predictions(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -63,6 +65,7 @@ def read_predictions(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarr
     lines.pop()
     if len(lines) == 1:
         raise _error(path, 1, "no example after the header")
+    # csv.reader has rules of its own for quotes, NUL bytes, long cells and empty lines; here all are errors.
     rows = [_row(path, number, line) for number, line in enumerate(lines[1:], start=2)]
     target, prediction = (_array(column) for column in zip(*rows))
     return target, prediction

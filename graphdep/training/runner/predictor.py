@@ -11,22 +11,36 @@ import torch
 from rich.console import Console
 from rich.progress import track
 from torch import nn
-from torch_geometric.data import Data
 
 from graphdep.io.limits import check_limit
 from graphdep.parsing import Parser
-from graphdep.training.family.lookup import family_of
+from graphdep.training.family.by_task import family_of
 
 if TYPE_CHECKING:
-    from graphdep.training import TrainConfig
+    from graphdep.training.family.train_config import TrainConfig
 
 T = TypeVar("T")
+# Of nodes in a batch at most: without syntax every word sees every other.
+BATCH_PAIRS = 2**22
 
 
-def batches_by_size(examples: Sequence[Data], batch_size: int) -> list[list[int]]:
-    """Numbers of examples of like size, the largest first: where memory runs out, it does so at once."""
-    order = sorted(range(len(examples)), key=lambda number: -examples[number].num_nodes)
-    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+def batches_by_size(sizes: Sequence[int], batch_size: int) -> list[list[int]]:
+    """Numbers of examples of like size, the largest first: where memory runs out, it does so at once.
+
+    Args:
+        sizes: The nodes of each example.
+        batch_size: Examples a batch at most; fewer where they are large.
+    """
+    batches: list[list[int]] = []
+    pairs = 0
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        own = sizes[number] ** 2
+        if not batches or len(batches[-1]) == batch_size or pairs + own > BATCH_PAIRS:
+            batches.append([])
+            pairs = 0
+        batches[-1].append(number)
+        pairs += own
+    return batches
 
 
 def check_batch_size(batch_size: Any) -> None:

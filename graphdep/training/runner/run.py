@@ -16,9 +16,8 @@ from rich.console import Console
 from torch import Tensor
 
 from graphdep.io import atomic_path
+from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
-from graphdep.training.family.loading import load_splits
-from graphdep.training.family.lookup import family_of
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.scored import Scored
@@ -27,9 +26,10 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport
 from graphdep.training.runner.evaluation import count_parameters, score_split
-from graphdep.training.runner.predictions import PREDICTIONS
+from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
+from graphdep.transforms.registry import UnknownEdgesError
 from graphdep.version import __version__
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def _train(
 ) -> dict[str, Any]:
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
+    config.own_edges()  # edges that cannot be told from others fail here, not at the first checkpoint
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
     if resume and (finished := _finished(folder, state)) is not None:
@@ -217,13 +218,17 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
     path = folder / "last.ckpt"
     if not path.exists():
         return None
+    content = read_checkpoint(path)["graphdep"]
     try:
-        earlier = RunState.from_state_dict(read_checkpoint(path)["graphdep"])
+        earlier = RunState.from_state_dict(content)
+    except UnknownEdgesError as error:
+        raise _of_another_run(path, error) from None
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
         ) from None
-    _check_same(path, state, earlier.config, earlier.data["digest"], state.config.late)
+    edges = content.get("own_edges") or {}
+    _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.late)
     _check_best(folder)
     return path
 
@@ -237,12 +242,14 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
         result = json.loads(path.read_text(encoding="utf-8"))
         config, digest = TrainConfig.from_dict(result["config"]), result["data"]["digest"]
         complete = all(isinstance(result[key], kind) for key, kind in _RESULT_KEYS.items())
+    except UnknownEdgesError as error:
+        raise _of_another_run(path, error) from None
     except (ValueError, KeyError, TypeError):
         complete = False
     if not complete:  # the checkpoints say where to go on, and the result is written anew
         logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
         return None
-    _check_same(path, state, config, digest)
+    _check_same(path, state, config, digest, result.get("own_edges") or {})
     _check_best(folder)
     result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
     # Asked for more epochs, a finished run goes on from its last one.
@@ -259,17 +266,28 @@ def _check_best(folder: Path) -> None:
 
 
 def _check_same(
-    path: Path, state: RunState, config: TrainConfig, digest: str, ignore: tuple[str, ...] = ()
+    path: Path,
+    state: RunState,
+    config: TrainConfig,
+    digest: str,
+    edges: Mapping[str, str],
+    ignore: tuple[str, ...] = (),
 ) -> None:
     # Where the learning rate falls to the last update, more epochs are another run from the first one on.
     falls = config.warmup_steps is not None
     different = state.config.differences(config, ignore=ignore if falls else [*ignore, "max_epochs"])
     if state.config.max_epochs < config.max_epochs and not falls:
         different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
+    if (mine := state.config.own_edges()) != edges:  # which may have the same names
+        different.append(f"own edges: {mine} != {edges}")
     if state.data["digest"] != digest:
         different.append("the data (other examples, parses, words or labels) or the encoder")
     if different:
-        raise ValueError(f"{path} is of another run, which cannot be resumed: {'; '.join(sorted(different))}")
+        raise _of_another_run(path, "; ".join(sorted(different)))
+
+
+def _of_another_run(path: Path, why: object) -> ValueError:
+    return ValueError(f"{path} is of another run, which cannot be resumed: {why}")
 
 
 def _result(
@@ -280,11 +298,13 @@ def _result(
     floor_frozen: Mapping[str, float],
 ) -> dict[str, Any]:
     task, state = load_task(run.best_path)
-    _check_same(run.best_path, mine, state.config, state.data["digest"], mine.config.late)
+    edges = state.config.own_edges()
+    _check_same(run.best_path, mine, state.config, state.data["digest"], edges, mine.config.late)
     config = mine.config
     scored = Scored()
     for split in config.splits[1:]:
         scored = scored | score_split(task, splits, split, config, run.folder)
+    tested = "test" in config.splits
     return {
         "task": config.task,
         "model": config.model,
@@ -302,8 +322,10 @@ def _result(
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
+        "predictions": len(read_predictions(run.folder / PREDICTIONS)[0]) if tested else None,
         "data": state.data,
         "config": config.to_dict(),
+        "own_edges": config.own_edges(),
         "versions": {"graphdep": __version__, "torch": torch.__version__},
     }
 

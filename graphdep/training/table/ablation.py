@@ -15,8 +15,9 @@ from rich.console import Console
 from graphdep.io.limits import check_limit
 from graphdep.metrics import Metric
 from graphdep.metrics.significance import compare
-from graphdep.training.family.loading import load_splits
-from graphdep.training.family.lookup import family_of, resolve_task
+from graphdep.training.family.by_task import family_of, load_splits
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
@@ -28,15 +29,17 @@ SAMPLES = 2000
 
 @dataclass(frozen=True)
 class Row:
-    """A model of an ablation: the results of its runs, and the errors of those that failed.
+    """A row of an ablation: the results of its runs, and the errors of those that failed.
 
     Args:
+        name: Its name: the model, and the edges where they are what the rows differ in.
         model: Name of the model.
         about: What it is.
         results: Results of :func:`graphdep.training.train`, a seed each.
         errors: Errors by seed.
     """
 
+    name: str
     model: str
     about: str
     results: list[dict[str, Any]]
@@ -47,8 +50,9 @@ class Row:
         names = self.results[0]["metrics"] if self.results else {}
         metrics = {name: spread([result["metrics"][name] for result in self.results]) for name in names}
         summary: dict[str, Any] = {
+            "name": self.name,
             "model": self.model,
-            "label": " ".join([self.model, *(f"{key}={value}" for key, value in changed.items())]),
+            "label": " ".join([self.name, *(f"{key}={value}" for key, value in changed.items())]),
             "about": self.about + (", except for what its name adds" if changed else ""),
             "n": len(self.results),
             "seeds": [result["seed"] for result in self.results],
@@ -71,7 +75,7 @@ class Row:
             return None
         target, mine = self._predictions(seeds)
         found = compare(metric, target, mine, reference._predictions(seeds)[1], samples=SAMPLES)
-        return {"row": reference.model, **dataclasses.asdict(found), "interval": list(found.interval)}
+        return {"row": reference.name, **dataclasses.asdict(found), "interval": list(found.interval)}
 
     def _predictions(self, seeds: Container[int]) -> tuple[np.ndarray, np.ndarray]:
         """Targets ``[N]`` and predictions ``[runs, N]`` of the test split."""
@@ -92,6 +96,7 @@ def ablate(
     seeds: Sequence[int],
     folder: Path,
     *,
+    edges: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     reference: str | None = None,
     command: str = "",
@@ -103,12 +108,14 @@ def ablate(
 
     Args:
         task: The task.
-        models: Names of model presets.
+        models: Names of model presets: the rows.
         seeds: Seeds.
         folder: Every run gets a folder below it, named by everything that decides its result.
+        edges: Names of edges, the papers' or your own (:func:`graphdep.transforms.register_edges`): a row is
+            then the one model with these edges. (default: none)
         settings: Settings of all runs over the models' own. (default: none)
-        reference: The model that the others are tested against. (default: ``"transformer"`` if it is there,
-            else the first)
+        reference: The model, or the edges, that the other rows are tested against. (default:
+            ``"transformer"`` if it is there, else the first)
         command: The command that makes this, for the report. (default: none)
         console: Where progress goes. (default: stderr)
 
@@ -116,56 +123,69 @@ def ablate(
         The summary, plain values.
 
     Raises:
-        ValueError: If a name or a setting is wrong, a model or seed is there twice, or there is none.
+        ValueError: If a name or a setting is wrong, a model, edges or a seed are there twice, there is none,
+            or there are edges and several models.
     """
+    given = dict(settings or {})
     _check("models", models)
     check_limit("seeds", max(1, len(seeds)))
     _check("seeds", seeds)
-    reference = reference or ("transformer" if "transformer" in models else models[0])
-    if reference not in models:
-        raise ValueError(f"'reference' must be one of the models {', '.join(models)} (got {reference!r})")
+    if edges:
+        _check("edges", edges)
+        if len(models) > 1:
+            raise ValueError(f"'edges' as rows are of one model, but 'models' are {', '.join(models)}")
+        if "edges" in given:
+            raise ValueError(f"'edges' are the rows, and no setting of all of them (got {given['edges']!r})")
+    keys = list(edges or models)
+    reference = reference or ("transformer" if "transformer" in keys else keys[0])
+    if reference not in keys:
+        what = "edges" if edges else "models"
+        raise ValueError(f"'reference' must be one of the {what} {', '.join(keys)} (got {reference!r})")
     spec, own = resolve_task(task), TrainConfig.of_task(task)
-    configs = {model: _configs(model, task, seeds, settings or {}) for model in models}
-    if "test" not in configs[models[0]][0].splits:
+    configs = {
+        key: _configs(models[0] if edges else key, task, seeds, given | ({"edges": key} if edges else {}))
+        for key in keys
+    }
+    if "test" not in configs[keys[0]][0].splits:
         raise ValueError(f"an ablation compares scores on a test split, which {task!r} has none of here")
     # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package, and
     # that it is missing should be known before hours of parsing.
     data: dict[str, Splits] = {}
-    for model in sorted(models, key=lambda model: getattr(configs[model][0], "arcs", "basic") == "basic"):
-        same = (d for d in data.values() if d.settings == configs[model][0].data_settings())
-        data[model] = next(same, None) or load_splits(configs[model][0])
+    for key in sorted(keys, key=lambda key: getattr(configs[key][0], "arcs", "basic") == "basic"):
+        same = (d for d in data.values() if d.settings == configs[key][0].data_settings())
+        data[key] = next(same, None) or load_splits(configs[key][0])
     console = console or Console(stderr=True)
-    rows = {model: Row(model, own.models[model].summary, [], {}) for model in models}
-    total, done = len(models) * len(seeds), 0
+    rows = {key: _row(configs[key][0], by_edges=bool(edges)) for key in keys}
+    total, done = len(keys) * len(seeds), 0
     # An encoder is the same before each training: it is asked once for all runs that share its data.
     frozen: dict[int, dict[str, float]] = {}
-    # A seed of every model first: an interrupted table is still a fair one.
+    # A seed of every row first: an interrupted table is still a fair one.
     for number, seed in enumerate(seeds):
-        for model in models:
-            config, done = configs[model][number], done + 1
-            title = f"[{done}/{total}] {model} seed {seed}"
-            target = run_folder(config, data[model], folder)
-            given: Any = {"splits": data[model], "title": title, "console": console}
+        for key, row in rows.items():
+            config, done = configs[key][number], done + 1
+            title = f"[{done}/{total}] {row.name} seed {seed}"
+            target = run_folder(config, data[key], folder)
+            shared: Any = {"splits": data[key], "title": title, "console": console}
             try:
-                known = frozen.get(id(data[model]))
-                result = train(config, target, resume=True, floor_frozen=known, **given)
-                rows[model].results.append(result)
+                known = frozen.get(id(data[key]))
+                result = train(config, target, resume=True, floor_frozen=known, **shared)
+                row.results.append(result)
                 if floor := result.get("floor_frozen"):  # runs of before have none
-                    frozen.setdefault(id(data[model]), floor)
+                    frozen.setdefault(id(data[key]), floor)
             except Exception as error:  # whatever one run dies of must not lose the others
-                rows[model].errors[seed] = f"{type(error).__name__}: {error}"
+                row.errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
     base = rows[reference]
     finished = [result for row in rows.values() for result in row.results]
     # All rows of a table stand on the encoder that is given; the notes name it.
     names = {*own.defining} - ({"encoder"} if configs[reference][0].pretrained else set())
-    changed = {key: value for key, value in (settings or {}).items() if key in names}
-    splits = data[models[0]]
-    comparable = {m for m in models if family_of(task).comparable(data[m], data[reference])}
+    changed = {name: value for name, value in given.items() if name in names}
+    splits = data[keys[0]]
+    comparable = {key for key in keys if family_of(task).comparable(data[key], data[reference])}
     described = splits.describe()
     published = family_of(task).published.get(task)
-    other = (settings or {}).keys() & {*own.defining, *own.published_with}
-    if published is not None and (other or described["examples"] != published.examples):
+    other = given.keys() & {*own.defining, *own.published_with}
+    if published is not None and (edges or other or described["examples"] != published.examples):
         published = None  # the paper's figures are of other models or other data
     return {
         "task": task,
@@ -173,14 +193,14 @@ def ablate(
         "command": command,
         "rows": [
             row.summary(changed)
-            | {"against": row.against(base, spec.metrics[0]) if row.model in comparable else None}
-            | {"data": data[row.model].describe()}
-            for row in rows.values()
+            | {"against": row.against(base, spec.metrics[0]) if key in comparable else None}
+            | {"data": data[key].describe()}
+            for key, row in rows.items()
         ],
         "floor": finished[0]["floor"] if finished else {},
         "floor_frozen": next(iter(frozen.values()), {}),
         "reference": finished[0]["reference"] if finished else {},
-        "signature": configs[models[0]][0].signatures(),
+        "signature": configs[keys[0]][0].signatures(),
         "paper": None
         if published is None
         else {
@@ -198,15 +218,28 @@ def ablate(
             "note": published.note,
         },
         "data": {"digest": splits.digest(), **described},
-        "settings": dict(settings or {}),
+        "settings": given,
         "encoders": sorted({c[0].encoder for c in configs.values() if c[0].pretrained}),
-        "decoded": configs[models[0]][0].decoded(),
+        "decoded": configs[keys[0]][0].decoded(),
     }
+
+
+def _row(config: TrainConfig, *, by_edges: bool) -> Row:
+    """A row without results yet."""
+    preset = resolve_model(config.model, config.models)
+    if not by_edges:
+        return Row(config.model, config.model, preset.summary, [], {})
+    about = preset.summary
+    if config.edges != preset.edges:
+        about += f", but on edges {config.own_edges().get('edges', config.edges)}"
+    return Row(f"{config.model} edges={config.edges}", config.model, about, [], {})
 
 
 def _configs(model: str, task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
     try:
-        return [TrainConfig.of(model, **{**settings, "task": task, "seed": seed}) for seed in seeds]
+        configs = [TrainConfig.of(model, **{**settings, "task": task, "seed": seed}) for seed in seeds]
+        configs[0].own_edges()  # which fail before hours of parsing, if they do
+        return configs
     except ValueError as error:
         raise ValueError(f"model {model!r}: {error}") from None
 

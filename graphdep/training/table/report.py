@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from graphdep.io import atomic_path
-from graphdep.training.family.lookup import family_of
+from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
 
@@ -41,6 +41,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     header = [
         "model",
         columns[0],
+        "difference [95%]",
         "p examples",
         "p seeds",
         _paper_header(summary, columns[0]),
@@ -50,7 +51,10 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         "epochs",
         "s/epoch",
     ]
-    rows: Cells = [["(no skill)", *_beside(summary["floor"], columns), "", "", "", ""]]
+    floors = _floors(summary) or {"no skill": {}}
+    rows: Cells = [
+        [f"({about})", *_beside(scores, columns), "", "", "", ""] for about, scores in floors.items()
+    ]
     if summary.get("floor_frozen"):
         rows.append([ENCODER_ROW, *_beside(summary["floor_frozen"], columns), "", "", "", ""])
     if summary["reference"]:
@@ -62,7 +66,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         if row["n"]:
             numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
         paper = _paper(summary, row["model"])
-        rows.append([row["label"], scores[0], *_p(row), paper, *scores[1:], runs, *numbers])
+        rows.append([row["label"], scores[0], _difference(row), *_p(row), paper, *scores[1:], runs, *numbers])
     return header, rows
 
 
@@ -74,8 +78,12 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     # Test first: the epoch was chosen on val, and p is of the test split.
     return family_of(summary["task"]).columns.get(summary["task"]) or tuple(
-        sorted(summary["floor"], key=lambda name: not name.startswith("test_"))
+        sorted(_floors(summary).get("no skill", {}), key=lambda name: not name.startswith("test_"))
     )
+
+
+def _floors(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
+    return family_of(summary["task"]).split_floors(summary["floor"])
 
 
 def markdown(summary: dict[str, Any]) -> str:
@@ -89,7 +97,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
     """The table for a terminal of 80 columns: its main metric alone."""
     header, rows = table_cells(summary)
     table = Table(title=f"{summary['title']}: mean ± std")
-    hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
+    hidden = {"difference [95%]", "parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
     hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
     shown = [place for place, name in enumerate(header) if name not in hidden]
     for place in shown:
@@ -108,7 +116,8 @@ def notes(summary: dict[str, Any]) -> list[str]:
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
         lines.append(
-            "- p against the row {row} ({metric}). Examples: approximate randomisation over the {n} test "
+            "- difference and p against the row {row} ({metric}); the interval is of a paired bootstrap over "
+            "the test examples. Examples: approximate randomisation over the {n} test "
             "examples ({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
             "about these examples alone. Both take the seeds that the two rows share. {tests} rows are "
             "tested, without correction".format(**against[0], tests=len(against))
@@ -128,7 +137,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     if counts and max(counts) > 1.05 * min(counts):
         lines.append(f"- parameters: {min(counts):,.0f} to {max(counts):,.0f}")
     for row in summary["rows"]:
-        lines += [f"- FAILED {row['model']} seed {seed}: {error}" for seed, error in row["failed"].items()]
+        lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
 
 
@@ -139,7 +148,7 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         known = next((names for data, names in kinds if data == row["data"]), None)
         if known is None:
             kinds.append((row["data"], known := []))
-        known.append(row["model"])
+        known.append(row["name"])
     lines = []
     for data, names in kinds:
         whose = f"data of {', '.join(names)}" if len(kinds) > 1 else "data"
@@ -159,6 +168,7 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         )
         cut = ", ".join(f"{words} of {split}" for split, words in data["cut_words"].items() if words)
         lines += [f"- words cut at max_length: {cut}"] if cut else []
+        lines += [f"- {note}" for note in data.get("notes", ())]  # what only some tasks have to say
     return lines
 
 
@@ -172,7 +182,7 @@ def csv_rows(summary: dict[str, Any]) -> str:
             paper = _published(summary, row["model"]) if name == _paper_column(summary) else None
             for seed, value in zip(row["seeds"], spread["values"]):
                 floor = summary["floor"].get(name)
-                writer.writerow([summary["task"], row["model"], seed, name, value, floor, paper])
+                writer.writerow([summary["task"], row["name"], seed, name, value, floor, paper])
     return out.getvalue()
 
 
@@ -185,7 +195,15 @@ def _score(row: dict[str, Any], name: str) -> str:
 
 def _beside(scores: dict[str, float], columns: tuple[str, ...]) -> list[str]:
     cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in columns]
-    return [cells[0], "", "", "", *cells[1:]]
+    return [cells[0], "", "", "", "", *cells[1:]]
+
+
+def _difference(row: dict[str, Any]) -> str:
+    """To the row that is tested against, with the interval of the bootstrap over the test examples."""
+    if row["against"] is None:
+        return ""
+    low, high = row["against"]["interval"]
+    return f"{row['against']['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
 def _p(row: dict[str, Any]) -> list[str]:

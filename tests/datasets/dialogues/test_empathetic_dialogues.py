@@ -96,7 +96,7 @@ def test_dialogues_that_no_split_has_are_counted(tmp_path, parser, caplog):
 
 
 def test_line_breaks_and_long_texts_of_emotions(tmp_path):
-    long = "so " * 60_000
+    long = "so" * 90_000
     raw = by_emotion(tmp_path, ['d,utterance,x,"hello\nworld\r\n"', f"d,utterance,y,{long}"], ids=("d",))
     limit = csv.field_size_limit()
     assert read(raw)[0][0].turns == ["hello world", long.strip()]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.datasets.base.draw import spread_rows
-from graphdep.datasets.selection.selection_pool import Pool
 from graphdep.datasets.selection.spread import spread
+from graphdep.datasets.selection.store.selection_pool import Pool
 
 
 def pools(*sizes: int) -> list[Pool]:

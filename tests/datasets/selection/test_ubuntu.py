@@ -74,10 +74,10 @@ def test_damaged_files_of_version_2(tmp_path, content, message):
 
 
 def test_a_long_field(tmp_path):
-    path = put_csv(tmp_path / "train.csv", [("word " * 50_000, "a", "1")], TRAIN_HEADER)
+    path = put_csv(tmp_path / "train.csv", [("word" * 50_000, "a", "1")], TRAIN_HEADER)
     limit = csv.field_size_limit()
     ((context,),) = next(read_train_csv(path)).context
-    assert len(context.split()) == 50_000
+    assert len(context) == 200_000
     assert csv.field_size_limit() == limit
 
 

@@ -10,6 +10,9 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import CSVTexts
+from graphdep.parsing import Parser
+from graphdep.parsing.parsed import Parsed
+from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab, VocabTokens
 
 ROWS = [(f"text number {i}", ["good", "bad", "so so"][i % 3]) for i in range(20)]
@@ -181,3 +184,51 @@ def test_rows_that_cannot_be_read(load, tmp_path):
 def test_wrong_options(load, options, message):
     with pytest.raises(ValueError, match=message):
         load(**options)
+
+
+class Unasked(Parser):
+    """Parses nothing."""
+
+    fingerprint = "unasked"
+
+    def parse_texts(self, texts):
+        raise AssertionError("asked")
+
+    parse_sentences = parse_texts
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+def test_a_longer_text_has_file_and_line_before_anything_is_parsed(load, tmp_path, split):
+    rows = [*ROWS[:7], ("word " * 10_001, "good"), *ROWS[7:]]
+    write(tmp_path / "train.csv", rows)
+    write(tmp_path / "val.csv", rows)
+    options = {"parser": Unasked(), "val": tmp_path / "val.csv"}
+    message = "{}.csv:9: 'text' has more than max_words={} words"
+    with pytest.raises(ValueError, match=message.format(split, 10_000)):
+        load(split, **options)
+    with pytest.raises(ValueError, match=message.format(split, 9_999)):
+        load(split, **options, max_words=9_999)
+    with pytest.raises(ValueError, match="'max_words' must be at most 1000000"):
+        load(split, **options, max_words=10**9)
+
+
+def test_a_longer_text_can_be_cut(load, tmp_path):
+    short = [(" ".join(text.split()[:2]), label) for text, label in ROWS]
+    cut, default = load(max_words=2, truncate=True), load()
+    write(tmp_path / "train.csv", short)
+    assert [[*data.input_ids] for data in cut] == [[*data.input_ids] for data in load()]
+    write(tmp_path / "train.csv")
+    assert load(max_words=4).processed_paths == default.processed_paths  # it is the same
+    names = {load(max_words=n, truncate=True).processed_paths[0] for n in (2, 3)}
+    assert len({*names, default.processed_paths[0]}) == 3
+
+
+def test_a_parse_of_more_words_is_refused_or_cut(load):
+    class Letters(Unasked):
+        def parse_texts(self, texts):
+            return [Parsed([Sentence.chain(list(text))]) for text in texts]
+
+    with pytest.raises(ValueError, match="train.csv:2: 'text' has more than max_words=5 words"):
+        load(parser=Letters(), max_words=5)
+    data = load(parser=Letters(), max_words=5, truncate=True)[0]
+    assert data.num_nodes == 6

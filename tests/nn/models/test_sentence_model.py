@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import doctest
 import random
-from inspect import getdoc
 
 import pytest
 import torch
@@ -11,7 +9,6 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, text_data
-from graphdep.nn import models
 from graphdep.nn.models import ClassificationHead, DependencyTransformer, SentenceModel, TextEncoder
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.parsing.chain_parser import ChainParser as Chains
@@ -119,17 +116,3 @@ def test_relation_nodes_do_not_enter_the_head() -> None:
     torch.testing.assert_close(model(data), out)
     model.encoder.x = model.encoder.x + 1
     assert not torch.equal(model(data), out)
-
-
-def test_the_example_of_the_docstring(tmp_path) -> None:
-    pytest.importorskip("transformers")
-    from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
-
-    encoder = load_encoder(write_tiny_encoder(tmp_path))
-    names = {"load_encoder": lambda name: encoder, **vars(models), "RelationVocab": RelationVocab}
-    example = doctest.DocTestParser().get_doctest(getdoc(SentenceModel), names, "SentenceModel", None, None)
-    told: list[str] = []
-    result = doctest.DocTestRunner(verbose=False).run(example, out=told.append)
-    assert result.attempted >= 4
-    assert not result.failed, "".join(told)

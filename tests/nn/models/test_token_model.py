@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import doctest
-from inspect import getdoc
-
 import pytest
 import torch
 from hypothesis import given
@@ -122,17 +119,3 @@ def test_reset_and_sizes() -> None:
     assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
     with pytest.raises(ValueError, match=r"'out_channels' must be at least 1 \(got 0\)"):
         TokenModel(Numbered(), 0)
-
-
-def test_the_example_of_the_docstring(tmp_path) -> None:
-    pytest.importorskip("transformers")
-    from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
-
-    encoder = load_encoder(write_tiny_encoder(tmp_path))
-    names = {"load_encoder": lambda name: encoder, "TokenModel": TokenModel}
-    example = doctest.DocTestParser().get_doctest(getdoc(TokenModel), names, "TokenModel", None, None)
-    told: list[str] = []
-    result = doctest.DocTestRunner(verbose=False).run(example, out=told.append)
-    assert result.attempted >= 4
-    assert not result.failed, "".join(told)

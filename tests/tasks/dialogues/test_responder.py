@@ -279,3 +279,18 @@ def test_progress_goes_to_stderr_when_asked(checkpoint, capfd, progress):
     out, err = capfd.readouterr()
     assert out == ""
     assert ("responding" in err) == progress
+
+
+def test_a_longer_turn_is_refused_before_anything_is_parsed_or_cut(checkpoint):
+    contexts = [["ann saw bob"], ["bob", "ann saw bob . bob met cid . ann"]]
+    asked = responder(checkpoint, max_words=8)
+    with pytest.raises(ValueError, match=r"'contexts\[1\]\[1\]' has more than max_words=8 words"):
+        asked.respond(contexts)
+    assert asked.parser.seen == []
+    cut = responder(checkpoint, max_words=8, truncate=True)
+    assert cut.respond(contexts) == responder(checkpoint).respond(contexts)  # it reads six words of a turn
+    assert cut.parser.seen == ["ann saw bob", "bob", "ann saw bob . bob met cid ."]
+    with pytest.raises(ValueError, match=r"'contexts\[0\]\[0\]' has more than max_words=10000 words"):
+        responder(checkpoint).respond([["word " * 10_001]])
+    with pytest.raises(ValueError, match="'max_words' must be at most 1000000"):
+        responder(checkpoint, max_words=10**20)

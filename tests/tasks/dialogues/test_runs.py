@@ -200,7 +200,7 @@ def test_wrong_settings_name_key_and_value():
         ({"model": "dt"}, "no model 'dt'; choose one of transformer, transformer-dra"),
         ({"clip": 0.0}, "'clip' must be above 0"),
         ({"pieces": 100}, "'pieces' must be at least 261"),
-        ({"model": "hred", "tree": "chain"}, "encoder 'hred' reads no tree"),
+        ({"model": "hred", "trees": "chain"}, "encoder 'hred' reads no tree"),
     ]:
         with pytest.raises(ValueError, match=message):
             TrainConfig.of(**{"task": "dailydialog", **setting})

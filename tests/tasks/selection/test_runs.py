@@ -41,6 +41,7 @@ def test_every_model_trains_and_is_scored_by_pools(model, pools, tmp_path):
         # one right candidate a pool
         assert result["metrics"][f"{split}_MAP"] == pytest.approx(result["metrics"][f"{split}_MRR"])
     assert (tmp_path / "predictions.csv").read_text().count("\n") == 1 + 5
+    assert (result["data"]["examples"]["test"], result["predictions"]) == (50, 5)
     assert evaluate_own(tmp_path / "best.ckpt")["metrics"] == {
         name: value for name, value in result["metrics"].items() if name.startswith("test")
     }
@@ -97,7 +98,7 @@ def test_frozen_layers_keep_their_weights_and_others_do_not(pools, folder, tmp_p
 
 
 def test_learning_rates_fall_from_layer_to_layer(pools, folder):
-    from graphdep.training.family.family import build_task
+    from graphdep.training.family.by_task import build_task
     from graphdep.training.family.parts import Parts
     from graphdep.training.family.pretrained import load_pretrained
 
@@ -118,7 +119,7 @@ def test_evaluation_takes_other_edges_and_regimes(pools, tmp_path):
     path = tmp_path / "best.ckpt"
     own = evaluate_own(path)["metrics"]["test_loss"]
     assert evaluate_own(path, settings={"max_sum": 0})["metrics"]["test_loss"] != own
-    assert evaluate_own(path, settings={"tree": "chain"})["metrics"]["test_loss"] != own
+    assert evaluate_own(path, settings={"trees": "chain"})["metrics"]["test_loss"] != own
     down = [
         evaluate_own(path, settings={"max_sum": 0, "direction": d})["metrics"]["test_loss"]
         for d in ("ancestors", "descendants")
@@ -201,7 +202,7 @@ def test_post_training_without_trees_takes_no_edges_of_trees():
 
 
 def test_what_stands_on_the_encoder_may_learn_faster_and_biases_do_not_decay(pools, folder):
-    from graphdep.training.family.family import build_task
+    from graphdep.training.family.by_task import build_task
     from graphdep.training.family.parts import Parts
     from graphdep.training.family.pretrained import load_pretrained
 

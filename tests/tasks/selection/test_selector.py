@@ -199,3 +199,21 @@ def test_a_checkpoint_of_selection_gives_neither_vectors_nor_responses(checkpoin
         with pytest.raises(ValueError, match=message):
             model = other(checkpoint, parser=Stub())
             model.encode(["ann saw bob"])
+
+
+def test_a_longer_text_is_refused_before_anything_is_parsed_or_cut(checkpoint):
+    pool = {"context": CONTEXT, "candidates": [*CANDIDATES, "ann bob cid saw met the"]}
+    selector = ResponseSelector(checkpoint, parser=Stub(), device="cpu", max_words=5)
+    with pytest.raises(ValueError, match=r"'candidates\[1\]' has more than max_words=5 words"):
+        selector.rank(**pool)
+    pools = [{"context": ["ann"], "candidates": ["bob"]}, {"context": ["a b c d e f"], "candidates": ["bob"]}]
+    with pytest.raises(ValueError, match=r"'pools\[1\]\.context\[0\]' has more than max_words=5 words"):
+        selector.rank_pools(pools)
+    assert selector.parser.seen == []
+    cut = ResponseSelector(checkpoint, parser=Stub(), device="cpu", max_words=5, truncate=True)
+    whole = ResponseSelector(checkpoint, parser=Stub(), device="cpu")
+    pool = {"context": ["ann saw bob"], "candidates": ["ann bob cid saw met the", "you"]}
+    short = {**pool, "candidates": ["ann bob cid saw met", "you"]}
+    assert cut.rank(**pool) == whole.rank(**short)
+    with pytest.raises(ValueError, match=r"'context\[0\]' has more than max_words=10000 words"):
+        whole.rank(["word " * 10_001], ["you"])

@@ -7,11 +7,10 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, to_data
-from graphdep.tasks.sentences.build import build_encoder
 from graphdep.training import MODELS, TrainConfig
-from graphdep.training.family.family import build_edges, build_task
-from graphdep.training.family.loading import load_splits
+from graphdep.training.family.by_task import build_edges, build_task, load_splits
 from graphdep.training.family.parts import Parts
+from graphdep.training.family.scratch import build_encoder
 from graphdep.transforms import PRESETS, resolve
 
 
@@ -59,7 +58,7 @@ def test_single_sentences(model, opinions, tiny):
 )
 def test_ablations_of_the_relation_matrix(model, options, batch):
     data, _ = batch
-    ours, theirs = build_edges(TrainConfig.of(model))(data), resolve("dt", **options)(data)
+    ours, theirs = build_edges(TrainConfig.of(model))(data), resolve("dt", implicit=True, **options)(data)
     assert torch.equal(ours.edge_type, theirs.edge_type)
     with_types_after = build_edges(TrainConfig.of(model, edges="transformer-utterance"))(data)
     assert torch.equal(with_types_after.edge_type, theirs.edge_type)
@@ -76,8 +75,8 @@ def test_wide_transformer_has_as_many_parameters_as_dt():
 def test_baselines_on_control_trees(batch, tiny):
     data, splits = batch
     build = [
-        build_task(TrainConfig.of("tree-lstm", **{**tiny, "tree": tree}), Parts(len(splits.vocab), 801))
-        for tree in (None, "chain")
+        build_task(TrainConfig.of("tree-lstm", **{**tiny, "trees": tree}), Parts(len(splits.vocab), 801))
+        for tree in ("parser", "chain")
     ]
     build[1].load_state_dict(build[0].state_dict())
     parsed, chain = (task(task.edges(data)) for task in build)
@@ -87,8 +86,8 @@ def test_baselines_on_control_trees(batch, tiny):
 def test_types_are_those_of_the_dt_preset(batch):
     data, _ = batch
     ours = build_edges(TrainConfig.of("dt", edges="transformer-utterance", max_distance=1))(data)
-    theirs = resolve("dt", max_distance=1)(data)
-    assert torch.equal(ours.edge_index, theirs.edge_index)
+    theirs = resolve("dt", max_distance=1, implicit=True)(data)
+    assert torch.equal(ours.edge_index_explicit, theirs.edge_index_explicit)
     assert torch.equal(ours.edge_type, theirs.edge_type)
 
 
@@ -108,7 +107,8 @@ def test_dialogues_take_the_edges_of_every_preset(edges):
     config = TrainConfig.of("transformer-dra", task="dailydialog", edges=edges)
     limits = {"max_distance", "max_sum"} & inspect.signature(PRESETS[edges]).parameters.keys()
     ours = build_edges(config)(data.clone()).to_dict()
-    theirs = resolve(edges, **{limit: getattr(config, limit) for limit in limits})(data).to_dict()
+    options = {limit: getattr(config, limit) for limit in limits}
+    theirs = resolve(edges, implicit=True, **options)(data).to_dict()
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[key], value) for key, value in theirs.items() if torch.is_tensor(value))
 

@@ -18,10 +18,12 @@ from torch_geometric.data import Batch
 import graphdep
 from graphdep import RelationVocab, Sentence, SequenceClassifier, to_data
 from graphdep.datasets import SICK
+from graphdep.parsing.chain_parser import ChainParser
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_task, train
+from graphdep.training.runner import predictor as _asking
 from graphdep.training.runner.predictions import read_predictions
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.05}
@@ -30,6 +32,7 @@ TEXTS = [
     f"a {word} {thing}" for words in WORDS.values() for word in words for thing in ("film", "book", "day")
 ]
 LABELS = [label for label in WORDS for _ in range(6)]
+CUT = {"max_words": 3, "truncate": True}
 PAIRS = [(text, "it is so") for text in TEXTS]
 
 
@@ -321,7 +324,7 @@ def test_what_cannot_be_learnt_is_refused(X, y, error, message):
     [
         ({"hidden_chanels": 3}, "unknown setting 'hidden_chanels'"),
         ({"task": "sst"}, "'task' is no setting to choose here"),
-        ({"validation_fraction": 1.5}, "'val_fraction' must be between 0 and 1"),
+        ({"validation_fraction": 1.5}, "'val_fraction' must be at most 1"),
         ({"model": "bert"}, "model 'bert' needs a pretrained 'encoder'"),
         ({"batch_size": 0}, "'batch_size' must be at least 1"),
         ({"device": "cpo"}, r"'device' must be a device such as 'cpu' or 'cuda' \(got 'cpo'\)"),
@@ -353,6 +356,46 @@ def test_a_column_of_labels(fitted, kind):
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
         model = new(max_epochs=12, validation_fraction=0.2).fit(TEXTS, kind(LABELS))
     np.testing.assert_array_equal(model.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
+
+
+def test_long_texts_are_refused_with_their_place_before_anything_is_parsed(monkeypatch, tmp_path):
+    long = [*TEXTS[:-1], TEXTS[-1] + " indeed"]
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainParser, "parse", lambda *args: pytest.fail("parsed"))
+        with pytest.raises(ValueError, match=r"'X\[17\]' has more than max_words=3 words"):
+            new(max_words=3).fit(long, LABELS)
+        with pytest.raises(ValueError, match=r"'X\[2\]\[1\]' has more than max_words=3 words"):
+            new(max_words=3).fit([*PAIRS[:2], ("a", "b c d e")], ["x", "y", "x"])
+        with pytest.raises(ValueError, match=r"'X\[0\]' has more than max_words=10000 words"):
+            new().fit(["word " * 10_001, "b"], [0, 1])
+    model, plain = (new(**own).fit(x, LABELS) for own, x in ((CUT, long), ({}, TEXTS)))
+    np.testing.assert_array_equal(model.predict_proba(long), plain.predict_proba(TEXTS))
+    with pytest.raises(ValueError, match=r"'X\[17\]' has more than max_words=3 words"):
+        model.set_params(truncate=False).predict(long)
+    model.save(tmp_path / "model.ckpt")
+    loaded = SequenceClassifier.load(tmp_path / "model.ckpt", parser="chain", device="cpu")
+    assert {key: loaded.get_params()[key] for key in CUT} == CUT
+    with pytest.raises(ValueError, match="'max_words' must be at most 1000000"):
+        new(max_words=10**9).fit(TEXTS, LABELS)
+
+
+def test_batches_are_bounded_by_pairs(fitted, monkeypatch):
+    sizes = []
+    original = type(fitted._predictor.task).forward
+
+    def forward(self, batch):
+        sizes.append((batch.num_graphs, batch.num_nodes))
+        return original(self, batch)
+
+    monkeypatch.setattr(type(fitted._predictor.task), "forward", forward)
+    monkeypatch.setattr(_asking, "BATCH_PAIRS", 4 * 11**2)
+    texts = [f"{'word ' * 10} {number}" for number in range(5)] + [f"a {number}" for number in range(30)]
+    expected = fitted.predict_proba([texts[0], texts[-1]])
+    sizes.clear()
+    np.testing.assert_allclose(fitted.predict_proba(texts)[[0, -1]], expected, atol=1e-6)
+    assert sum(number for number, _ in sizes) == 35
+    assert max(nodes**2 / number for number, nodes in sizes) <= 4 * 11**2
+    assert len(sizes) >= 3
 
 
 def test_before_fit():

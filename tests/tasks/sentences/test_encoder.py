@@ -7,11 +7,14 @@ import os
 import pickle
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
@@ -26,6 +29,7 @@ from graphdep.parsing.parsed import Parsed, chain_sentence
 from graphdep.tasks.sentences import encoder as sentence_encoder
 from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.training import TrainConfig, load_task, train
+from graphdep.training.runner import predictor
 from graphdep.transforms import resolve
 
 TEXTS = ["ann saw bob", "dan saw eve . bob saw ann .", "Rain", "ann", "bob saw ann"]
@@ -96,17 +100,54 @@ def test_equals_the_states_of_each_text_alone(encoder, checkpoint):
 @pytest.mark.parametrize("batch_size", [1, 2, 64])
 @pytest.mark.parametrize("pairs", [1, 100, 2**22])
 def test_company_changes_nothing(encoder, monkeypatch, batch_size, pairs):
-    monkeypatch.setattr(sentence_encoder, "_BATCH_PAIRS", pairs)
+    monkeypatch.setattr(predictor, "BATCH_PAIRS", pairs)
     alone = torch.cat([encoder.encode([text]) for text in [*TEXTS, ""]])
     encoder.set_params(batch_size=batch_size)
     torch.testing.assert_close(encoder.encode([*TEXTS, ""]), alone, atol=1e-5, rtol=0)
 
 
 def test_batches_hold_texts_of_like_length_and_are_bounded(monkeypatch):
-    monkeypatch.setattr(sentence_encoder, "_BATCH_PAIRS", 60)
-    trees = {i: Sentence.chain(["w"] * n) for i, n in enumerate([1, 9, 4, 2, 1, 1, 1])}
-    assert sentence_encoder._batches(trees, 3) == [[1], [2, 3, 0], [4, 5, 6]]
-    assert sentence_encoder._batches({}, 3) == []
+    monkeypatch.setattr(predictor, "BATCH_PAIRS", 60)
+    assert predictor.batches_by_size([2, 10, 5, 3, 2, 2, 2], 3) == [[1], [2, 3, 0], [4, 5, 6]]
+    assert predictor.batches_by_size([], 3) == []
+
+
+@given(st.lists(st.integers(1, 40), max_size=20), st.integers(1, 5))
+def test_batches_have_every_example_once_and_no_more_pairs_than_allowed(sizes, batch_size):
+    with mock.patch.object(predictor, "BATCH_PAIRS", 500):
+        batches = predictor.batches_by_size(sizes, batch_size)
+    assert sorted(number for batch in batches for number in batch) == list(range(len(sizes)))
+    for batch in batches:
+        assert len(batch) <= batch_size
+        assert len(batch) == 1 or sum(sizes[number] ** 2 for number in batch) <= 500
+
+
+def test_a_longer_text_is_refused_before_anything_is_parsed_or_cut(encoder):
+    texts = ["ann saw bob", "", "bob saw ann . dan saw eve . ann"]
+    encoder.set_params(max_words=8)
+    with pytest.raises(ValueError, match=r"'texts\[2\]' has more than max_words=8 words"):
+        encoder.encode(texts)
+    assert encoder.parser.seen == []
+    encoder.set_params(truncate=True)
+    cut = encoder.encode(texts)
+    assert encoder.parser.seen == ["ann saw bob", "", "bob saw ann . dan saw eve ."]
+    encoder.set_params(max_words=10_000, truncate=False)
+    torch.testing.assert_close(cut, encoder.encode([*texts[:2], "bob saw ann . dan saw eve ."]))
+    with pytest.raises(ValueError, match=r"'texts\[0\]' has more than max_words=10000 words"):
+        encoder.transform(["word " * 10_001])
+
+
+def test_a_text_that_has_more_words_for_the_parser_is_refused_or_cut(checkpoint):
+    class Letters(Stub):
+        def _parse(self, text):
+            return Parsed([Sentence.chain(list(text))])
+
+    encoder = SentenceEncoder(checkpoint, parser=Letters(), device="cpu", max_words=4)
+    with pytest.raises(ValueError, match=r"'texts\[1\]' has more than max_words=4 words"):
+        encoder.encode(["abcd", "abcde"])
+    encoder.set_params(truncate=True)
+    first, second = encoder.encode(["abcd", "abcde"])
+    torch.testing.assert_close(first, second)
 
 
 def test_equal_texts_are_parsed_and_encoded_once(encoder, monkeypatch):
@@ -178,10 +219,13 @@ def test_wrong_settings(checkpoint, tmp_path):
 def test_arguments_are_kept_as_given_and_nothing_is_loaded_before_it_is_needed():
     options = {
         "parser": "stanza:xx",
+        "edges": "dra",
         "batch_size": -1,
         "device": "cpu",
         "progress": True,
         "cache": "c.sqlite",
+        "max_words": 7,
+        "truncate": True,
     }
     encoder = SentenceEncoder("missing.ckpt", **options)
     assert encoder.get_params() == {"checkpoint": "missing.ckpt", **options}

@@ -8,12 +8,13 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
+from graphdep.nn.attention import AttentionLayout
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.family import build_edges, build_task
+from graphdep.training.family.by_task import build_edges, build_task
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.splits import Splits
@@ -111,9 +112,8 @@ def test_cls_sees_every_word_over_any_edges(short, corpus):
         config = TrainConfig.of(model, **{**corpus, **short, "task": "sick-e"})
         data = build_edges(config)(load_splits(config)["val"][0])
         cls = int((data.node_type == NodeType.CLS).nonzero())
-        seen = set(data.edge_index[0, data.edge_index[1] == cls].tolist())
-        if "clique" in data:
-            seen |= set((data.clique == data.clique[cls]).nonzero().view(-1).tolist())
+        source, target = AttentionLayout.of(data).pairs
+        seen = set(source[target == cls].tolist())
         assert seen >= set((data.node_type == NodeType.WORD).nonzero().view(-1).tolist()), model
 
 
@@ -177,7 +177,7 @@ def test_learning_rates_of_what_is_new(short, corpus):
         ({"vectors": "x.txt"}, "'vectors' are for an encoder that is trained from scratch"),
         ({"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
         ({"links": "none"}, "'links' is for edges='dam' on a pretrained encoder"),
-        ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on a pretrained encoder, without 'tree'"),
+        ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on a pretrained encoder, on the parser's trees"),
         ({"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
         (
             {"model": "bert-g2g", "gate": "tanh"},

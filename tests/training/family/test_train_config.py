@@ -14,13 +14,13 @@ def test_presets_are_table_3_and_its_controls():
             config.gate,
             config.level_embedding,
             config.edges,
-            config.tree,
+            config.trees,
         )
-    assert flags["dt-lr"] == (True, None, False, "dt", None)
-    assert flags["dt-rg"] == (True, "sigmoid", False, "dt", None)
-    assert flags["dt"] == (True, "sigmoid", True, "dt", None)
+    assert flags["dt-lr"] == (True, None, False, "dt", "parser")
+    assert flags["dt-rg"] == (True, "sigmoid", False, "dt", "parser")
+    assert flags["dt"] == (True, "sigmoid", True, "dt", "parser")
     assert flags["transformer"][0] is False
-    assert flags["transformer"][2:] == (False, "transformer-utterance", None)
+    assert flags["transformer"][2:] == (False, "transformer-utterance", "parser")
     assert [flags[f"dt-{tree}"][4] for tree in ("random", "chain", "reversed")] == [
         "random",
         "chain",

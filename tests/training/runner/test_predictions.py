@@ -8,6 +8,15 @@ from hypothesis import strategies as st
 from graphdep.training.runner.predictions import read_predictions, write_predictions
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
+whole = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(st.lists(st.tuples(whole, finite), min_size=1, max_size=5))
+def test_the_bytes(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("predictions") / "predictions.csv"
+    write_predictions(path, *(np.array(column) for column in zip(*rows)))
+    lines = [f"{number},{target!r},{guess!r}\n" for number, (target, guess) in enumerate(rows)]
+    assert path.read_bytes() == "".join(["example,target,prediction\n", *lines]).encode()
 
 
 @given(st.lists(st.tuples(finite, finite), min_size=1, max_size=5))
@@ -57,6 +66,12 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
         (b"example,target,prediction\n1,1,1\n", r"p.csv:2: expected example 0 \(got '1'\)"),
         (b"example,target,prediction\n0,1\n", r"p.csv:2: 2 columns instead of 3 \(got '0,1'\)"),
         (b"example,target,prediction\n0,1,1\n\n1,1,1\n", "p.csv:3: 1 columns instead of 3"),
+        (
+            b'example,target,prediction\n0,"1",1\n',
+            r"p.csv:2: the target is not a finite number \(got '\"1\"'\)",
+        ),
+        (b"example,target,prediction\n0,1,\x001\n", r"p.csv:2: the prediction is not a finite .*got '.x001'"),
+        (b"example,target,prediction\n0,1," + b"x" * 2**18 + b"\n", r"p.csv:2: .*got 'x{80}'\)"),
         (
             b"example,target,prediction\n0,one,1\n",
             r"p.csv:2: the target is not a finite number \(got 'one'\)",

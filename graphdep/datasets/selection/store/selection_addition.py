@@ -11,7 +11,6 @@ from itertools import islice
 
 import numpy as np
 
-from graphdep.datasets.selection.selection_pool import Pool, Utterance
 from graphdep.datasets.selection.store.selection_file import (
     COUNTS,
     EACH_TREE,
@@ -25,6 +24,7 @@ from graphdep.datasets.selection.store.selection_file import (
     trees_of,
     write_note,
 )
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance
 from graphdep.datasets.selection.store.tree_bytes import pack_tree
 from graphdep.sentence import Sentence
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from graphdep.datasets.selection.selection_pool import Pool, key_of, parse_utterances
+from graphdep.datasets.selection.store.selection_pool import Pool, key_of, parse_utterances
 from graphdep.datasets.selection.store.selection_store import SelectionStore
 from graphdep.parsing import Parser
 from graphdep.vocab import SPECIALS, Vocab

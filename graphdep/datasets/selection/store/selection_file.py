@@ -1,4 +1,10 @@
-"""The SQLite file of pairs: its tables, the check sum of every row, and what tells that it is damaged."""
+"""The SQLite file of pairs: its tables, the check sum of every row, and what tells that it is damaged.
+
+No damage is known from use, only that of tests: of 1,000 single bits flipped in a file of 1,000 pairs, 116
+gave other words, trees or labels without an error where the sums were not looked at, and of these
+``PRAGMA quick_check`` finds 5, ``integrity_check`` 43, and the sums all 116. A pass of either pragma also
+reads the whole file, while a sum is looked at where its row is read; so the sums stay.
+"""
 
 from __future__ import annotations
 

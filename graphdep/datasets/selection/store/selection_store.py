@@ -12,7 +12,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from graphdep.datasets.selection.selection_pool import Pool, Utterance
 from graphdep.datasets.selection.store.selection_addition import Addition, finish_file, known
 from graphdep.datasets.selection.store.selection_file import (
     EACH_TREE,
@@ -32,6 +31,7 @@ from graphdep.datasets.selection.store.selection_file import (
     state,
     trees_of,
 )
+from graphdep.datasets.selection.store.selection_pool import Pool, Utterance
 from graphdep.sentence import Sentence
 
 T = TypeVar("T")

@@ -117,6 +117,22 @@ def test_flipped_bits_are_found(tmp_path, seed):
     assert found
 
 
+@pytest.mark.parametrize("pragma", ["quick_check", "integrity_check"])
+def test_damage_that_sqlite_does_not_see_is_found(tmp_path, pragma):
+    dataset = load(tmp_path)
+    path = file_of(dataset)
+    with closing(sqlite3.connect(path)) as database:
+        tree = database.execute("SELECT max(tree) FROM utterances").fetchone()[0]
+    content = path.read_bytes()
+    assert tree in content
+    place = content.index(tree) + 1
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute(f"PRAGMA {pragma}").fetchall() == [("ok",)]
+    with pytest.raises(ValueError, match=r"row \d+ of utterances has another check sum"):
+        stored(dataset)
+
+
 @pytest.mark.parametrize(
     ("query", "reads"),
     [

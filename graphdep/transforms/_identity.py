@@ -1,0 +1,93 @@
+"""What a transform is, in a text that another process gives it again."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+
+import torch
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data import to_data
+from graphdep.sentence import Sentence
+from graphdep.vocab import RelationVocab, Vocab
+
+
+def identity(edges: BaseTransform) -> str:
+    """How a transform prints, and eight digits of what it does to a small batch: ``"Window(2) [5a0b1c2d]"``.
+
+    Many classes print without their options, and none prints its code, so that a name alone would take two
+    transforms for one. What differs on no tree of the probe is not told apart.
+
+    Raises:
+        ValueError: If it does not print, or fails on the probe.
+    """
+    return f"{printed(edges)} [{_behaviour(edges)}]"
+
+
+def same_behaviour(mine: str, other: str) -> bool:
+    """Whether two identities are of transforms that do the same, however they print."""
+    return mine.rpartition(" ")[2] == other.rpartition(" ")[2]
+
+
+def printed(edges: BaseTransform) -> str:
+    """The transform's ``repr`` in one line, without addresses in memory.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    try:
+        text = repr(edges)
+    except AttributeError as error:  # that of our bases prints each argument
+        raise ValueError(
+            f"{type(edges).__name__} does not print ({error}): keep each argument of its __init__ as an "
+            "attribute of that name, or define __repr__"
+        ) from None
+    return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())
+
+
+def _behaviour(edges: BaseTransform) -> str:
+    batch = probe()
+    before = dict(batch.to_dict())
+    try:
+        # Neither to draw from the run's random numbers nor to depend on them.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            after = edges(batch.clone()).to_dict()
+    except Exception as error:
+        raise ValueError(
+            f"{printed(edges)} fails on a batch of two examples: {type(error).__name__}: {error}"
+        ) from error
+    sha = hashlib.sha256()
+    for key, value in sorted(after.items()):
+        # What it leaves alone is no part of it.
+        if not isinstance(value, torch.Tensor) or (key in before and _equal(value, before[key])):
+            continue
+        # The last digits of a float are the machine's.
+        value = value.double().mul(1e4).round() if value.is_floating_point() else value.long()
+        sha.update(f"{key} {[*value.shape]} ".encode() + value.contiguous().numpy().tobytes())
+    return sha.hexdigest()[:8]
+
+
+def _equal(value: torch.Tensor, other: object) -> bool:
+    return isinstance(other, torch.Tensor) and torch.equal(value, other)
+
+
+@functools.cache
+def probe() -> Batch:
+    """Three utterances whose words differ in depth, place and relation. Another probe would give each run on
+    edges of one's own another digest.
+    """
+    first = Sentence(
+        ["I", "'d", "like", "to", "reserve", "a", "hotel", "room", "by", "the", "sea", "."],
+        [3, 3, 0, 5, 3, 8, 8, 5, 11, 11, 8, 3],
+        "nsubj aux root mark xcomp det compound obj case det nmod punct".split(),
+    )
+    second = Sentence(["Which", "one", "?"], [2, 0, 2], ["det", "root", "punct"])
+    third = Sentence(["The", "last", "one"], [3, 3, 0], ["det", "amod", "root"])
+    examples = [[first, second], [third]]
+    words = Vocab.build(sentence.form for example in examples for sentence in example)
+    made = [to_data(example, vocab=words, relations=RelationVocab()) for example in examples]
+    return Batch.from_data_list(made)

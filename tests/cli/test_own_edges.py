@@ -1,0 +1,212 @@
+"""``--edges package.module:Name``, of a file of the current folder, where models are trained or loaded."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from graphdep.cli.own_edges import import_edges
+from graphdep.training import TrainConfig
+from graphdep.transforms import registry, resolve
+
+pytestmark = pytest.mark.usefixtures("no_own_edges")
+
+CODE = """
+from graphdep.transforms import DependencyEdges, EdgeConstructor, EdgeSet, RootEdges, SelfLoops
+
+class Ahead(EdgeConstructor):
+    def build(self, nodes):
+        source, target = nodes.index[:-1], nodes.index[1:]
+        same = nodes.block[source] == nodes.block[target]
+        return EdgeSet(nodes, source[same], target[same])
+
+ROOTED = Ahead() | RootEdges() | SelfLoops()
+SAME = Ahead() | RootEdges() | SelfLoops()
+OTHER = DependencyEdges("both") | SelfLoops()
+NUMBER = 3
+class Group:
+    @staticmethod
+    def make():
+        return ROOTED
+"""
+
+
+@pytest.fixture(autouse=True)
+def my_edges(tmp_path):
+    (tmp_path / "my_edges.py").write_text(CODE)
+
+
+def forget() -> None:
+    """As in another process."""
+    registry._own.clear()
+    sys.modules.pop("my_edges", None)
+
+
+@pytest.fixture
+def checkpoint(run, tiny):
+    done = run("train", "--edges", "my_edges:ROOTED", *tiny, "--output", "trained", "--json")
+    assert done.exit_code == 0, done.stderr
+    forget()
+    return json.loads(done.stdout)
+
+
+def test_trains_and_is_in_the_result(checkpoint, run):
+    assert checkpoint["config"]["edges"] == "my_edges:ROOTED"
+    assert checkpoint["label"] == "dt, edges my_edges:ROOTED"
+    assert checkpoint["own_edges"]["edges"].startswith("((Ahead() | RootEdges(scope='utterance')) | Self")
+
+
+def test_evaluate_asks_for_them_and_gives_the_scores_of_the_training(checkpoint, run, corpus):
+    file = ["--checkpoint", "trained/best.ckpt", *corpus]
+    done = run("evaluate", *file)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("graphdep: error: trained/best.ckpt: edges 'my_edges:ROOTED' are not known")
+    assert "if you trust the module 'my_edges', name them yourself: --edges my_edges:ROOTED" in done.stderr
+    assert "my_edges" not in sys.modules
+    scores = {name: value for name, value in checkpoint["metrics"].items() if name.startswith("test_")}
+    for edges in (
+        ["--edges", "my_edges:ROOTED"],
+        ["--set", "edges=my_edges:ROOTED"],
+        ["--edges", "my_edges:SAME"],  # by another name
+    ):
+        forget()
+        done = run("evaluate", *file, *edges, "--json")
+        assert done.exit_code == 0, done.stderr
+        assert json.loads(done.stdout)["metrics"] == scores
+    forget()
+    done = run("evaluate", *file, "--edges", "my_edges:OTHER")
+    assert "'edges' must be those of the training" in done.stderr
+
+
+def test_predict_and_embed(checkpoint, run, tmp_path):
+    rows = "a,b\nann saw bob,bob saw ann\n"
+    (tmp_path / "in.csv").write_text(rows)
+    predict = ["predict", "--checkpoint", "trained/best.ckpt", "--input", "in.csv", "--text-columns", "a,b"]
+    embed = ["embed", "--checkpoint", "trained/best.ckpt", "ann saw bob"]
+    for command in (predict, embed):
+        forget()
+        done = run(*command, "--parser", "chain")
+        assert done.exit_code == 2
+        assert "edges 'my_edges:ROOTED' are not known here" in done.stderr
+        assert "my_edges" not in sys.modules
+        done = run(*command, "--parser", "chain", "--edges", "my_edges:OTHER")
+        assert "trained/best.ckpt: 'edges' must be those of the training" in done.stderr
+        done = run(*command, "--parser", "chain", "--edges", "my_edges:SAME")
+        assert done.exit_code == 0, done.stderr
+
+
+def test_generate_and_rank_and_submit_have_the_option(run):
+    for command in ("generate", "rank", "submit"):
+        assert "--edges" in run(command, "--help").stdout
+
+
+def test_rows_by_edges(run, tiny, tmp_path):
+    arguments = ["ablate", "--models", "dt-lr", "--edges", "dra,my_edges:ROOTED,transformer", "--seeds", "2"]
+    arguments += [*tiny, "--set", "labels=false"]
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert [row["name"] for row in summary["rows"]] == [
+        "dt-lr edges=dra",
+        "dt-lr edges=my_edges:ROOTED",
+        "dt-lr edges=transformer",
+    ]
+    assert {row["model"] for row in summary["rows"]} == {"dt-lr"}
+    assert summary["rows"][0]["label"] == "dt-lr edges=dra labels=False"
+    against = [row["against"] and row["against"]["row"] for row in summary["rows"]]
+    assert against == ["dt-lr edges=transformer"] * 2 + [None]
+    assert "on edges ((Ahead() | RootEdges" in summary["rows"][1]["about"]
+    assert "on edges" in summary["rows"][0]["about"]
+    folder = tmp_path / "runs" / "ablation_sick-e"
+    table = (folder / "table.md").read_text()
+    low, high = summary["rows"][1]["against"]["interval"]
+    difference = summary["rows"][1]["against"]["difference"]
+    assert f"| {difference:+.4f} [{low:+.4f}, {high:+.4f}] |" in table
+    assert "difference and p against the row dt-lr edges=transformer (accuracy)" in table
+    assert "sick-e,dt-lr edges=my_edges:ROOTED,0,test_accuracy" in (folder / "table.csv").read_text()
+    # Again, in another process: nothing is trained a second time.
+    times = {path: path.stat().st_mtime_ns for path in folder.rglob("best.ckpt")}
+    forget()
+    again = json.loads(run(*arguments, "--json", "--reference", "dra").stdout)
+    assert len(times) == 6
+    assert times == {path: path.stat().st_mtime_ns for path in folder.rglob("best.ckpt")}
+    assert [row["metrics"] for row in again["rows"]] == [row["metrics"] for row in summary["rows"]]
+    assert [row["against"] is None for row in again["rows"]] == [True, False, False]
+
+
+def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
+    """``dt`` on the edges ``dt`` is ``dt``: the same run, and nothing to say of it."""
+    run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--output", "out")
+    done = run("ablate", "--edges", "dt,dra", "--seeds", "1", *tiny, "--output", "out", "--json")
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["name"] for row in rows] == ["dt edges=dt", "dt edges=dra"]
+    assert "on edges" not in rows[0]["about"]
+    assert len([*tmp_path.rglob("best.ckpt")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--models", "dt,dt-lr", "--edges", "dra,dt"], "'edges' as rows are of one model, but 'models' are"),
+        (["--edges", "dra,dra"], "'edges' must name at least one, each once (got ['dra', 'dra'])"),
+        (["--edges", "dra,dt", "--set", "edges=g2g"], "'edges' are the rows, and no setting of all of them"),
+        (["--edges", "dra,dt", "--reference", "g2g"], "'reference' must be one of the edges dra, dt (got"),
+        (["--edges", "dra,my_edges:Nothing"], "module 'my_edges' has no 'Nothing'"),
+        (["--edges", "dra,drat"], "model 'dt': 'edges' must be one of transformer"),
+    ],
+)
+def test_wrong_rows(run, arguments, message):
+    done = run("ablate", *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("my_edges:Ahed", "module 'my_edges' has no 'Ahed' (did you mean 'Ahead'?)"),
+        ("my_edges:NUMBER", "'factory' must make a transform, or be one (got 3)"),
+        ("my_edges:Group.take", "module 'my_edges' has no 'Group.take'"),
+        ("your_edges:Ahead", "no module 'your_edges' in "),
+        ("my_edges.py:Ahead", "(a module is named without .py)"),
+        ("my edges:Ahead", "'edges' of your own are named package.module:Name (got 'my edges:Ahead')"),
+        ("my_edges:", "named package.module:Name"),
+        ("Ahead", "'edges' must be one of transformer, "),
+    ],
+)
+def test_wrong_names(run, name, message):
+    for arguments in (["--edges", name], ["--set", f"edges={name}"]):
+        done = run("train", *arguments)
+        assert done.exit_code == 2
+        assert message in done.stderr
+
+
+def test_what_a_module_lacks_is_told(run, tmp_path):
+    (tmp_path / "needy.py").write_text("import no_such_package")
+    done = run("train", "--edges", "needy:Ahead")
+    assert done.exit_code == 2
+    assert "No module named 'no_such_package'" in done.stderr
+
+
+def test_an_object_in_an_object_and_twice(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert import_edges("my_edges:Group.make") == "my_edges:Group.make"
+    assert repr(resolve("my_edges:Group.make")).startswith("((Ahead()")
+    assert import_edges("dra") == "dra"
+
+
+def test_only_the_command_line_imports(monkeypatch, tmp_path):
+    """Settings in Python are as little a reason to import something as those of a file are."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match="'edges' must be one of .*got 'my_edges:ROOTED'"):
+        TrainConfig.of("dt", edges="my_edges:ROOTED")
+    assert "my_edges" not in sys.modules
+
+
+def test_in_a_fresh_process_the_current_folder_can_be_imported_from(fresh, tiny):
+    result = fresh("train", "--edges", "my_edges:Ahead", *tiny, "--json")
+    assert result["own_edges"]["edges"].startswith("Ahead() [")

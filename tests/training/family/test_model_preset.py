@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from graphdep.tasks import families
+from graphdep.training import TrainConfig, parse_settings, resolve_model
+from graphdep.training.family.by_task import build_edges
+from graphdep.training.family.model_preset import CONTROLS, ModelPreset
+
+TREES = ("random", "chain", "reversed")
+TASK_OF = {
+    "sentence": "sick-e",
+    "dialogue": "dailydialog",
+    "selection": "ubuntu",
+    "post-training": "post-train",
+}
+
+
+@pytest.mark.parametrize("family", [f for f in families() if f.name in TASK_OF], ids=lambda f: f.name)
+@pytest.mark.parametrize("trees", TREES)
+def test_controls_are_settings_of_every_model_that_reads_trees(family, trees):
+    task = TASK_OF[family.name]
+    for name, preset in family.config(task).models.items():
+        if preset.edges is None and family.name == "dialogue":
+            with pytest.raises(ValueError, match="reads no tree"):
+                TrainConfig.of(f"{name}@{trees}", task=task)
+            continue
+        by_name = TrainConfig.of(f"{name}@{trees}", task=task)
+        own = {"arcs": "basic"} if "arcs" in preset.overrides else {}
+        by_setting = TrainConfig.of(name, task=task, trees=trees, **own)
+        assert by_name.trees == trees
+        assert by_name.replace(model=name) == by_setting
+
+
+def test_a_control_without_labels():
+    config = TrainConfig.of("dt@unlabelled@chain")
+    assert (config.labels, config.trees) == (False, "chain")
+    assert TrainConfig.of("dt", labels=False).replace(model="dt@unlabelled") == TrainConfig.of(
+        "dt@unlabelled"
+    )
+    assert parse_settings(["trees=random", "labels=false"]) == {"trees": "random", "labels": False}
+    with pytest.raises(ValueError, match=r"'labels' is for models that read the labels of arcs: edges='dra'"):
+        TrainConfig.of("transformer-dra", task="dailydialog", labels=False)
+    assert "labels=False" in repr(
+        build_edges(TrainConfig.of("transformer-dra", task="dailydialog", edges="g2g", labels=False))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("dt@cats", r"no control 'cats' \(got the model 'dt@cats'\); choose one of dt@parser, dt@gold"),
+        ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
+        ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has none of its own"),
+    ],
+)
+def test_wrong_controls_are_named(name, message):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig.of(name)
+
+
+def test_runs_and_checkpoints_from_before_keep_their_names():
+    # As commit 3b997c8 names them.
+    assert TrainConfig.of("dt").digest() == "f4e66527"
+    assert TrainConfig.of("dt-random").digest() == "ccacf847"
+    assert TrainConfig.of("transformer-dra", task="dailydialog").digest() == "7ee5fc91"
+    state = TrainConfig.of("dt").to_dict()
+    del state["trees"]
+    assert TrainConfig.from_dict({**state, "tree": "chain"}).trees == "chain"
+    assert TrainConfig.from_dict({**state, "tree": None}).trees == "parser"
+
+
+def test_a_control_says_so():
+    preset = ModelPreset("a model", overrides={"arcs": "enhanced++", "lr": 1.0})
+    assert preset.control("random").summary == "control: a model, on random trees without labels"
+    assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}
+    assert preset.control("unlabelled").settings["arcs"] == "enhanced++"
+    assert resolve_model("dt-random").stands_for == "dt@random"
+    assert set(CONTROLS) == {"parser", "gold", "random", "chain", "reversed", "unlabelled"}

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+from torch_geometric.transforms import BaseTransform, Compose
+
+from graphdep import to_data
+from graphdep.transforms import (
+    PRESETS,
+    DependencyEdges,
+    EdgeConstructor,
+    EdgeSet,
+    Nodes,
+    SelfLoops,
+    edge_names,
+    preset_options,
+    register_edges,
+    resolve,
+)
+from graphdep.transforms._identity import identity, same_behaviour
+from graphdep.transforms.registry import UnknownEdgesError, check_known, is_known, name_of
+
+pytestmark = pytest.mark.usefixtures("no_own_edges")
+
+
+class Ahead(EdgeConstructor):
+    """The word ``step`` places before; prints alike, whatever the step."""
+
+    def __init__(self, step: int = 1) -> None:
+        self.step = step
+
+    def build(self, nodes: Nodes) -> EdgeSet:
+        return EdgeSet(nodes, nodes.index[: -self.step], nodes.index[self.step :])
+
+    def __repr__(self) -> str:
+        return "Ahead()"
+
+
+def test_a_registered_name_is_one_like_the_papers(example):
+    before = dict(PRESETS)
+    register_edges("ahead", Ahead)
+    data = to_data([example])
+    assert resolve("ahead", step=3, implicit=True)(data).edge_index.tolist() == [
+        [*range(7)],
+        [*range(3, 10)],
+    ]
+    assert preset_options("ahead") == ("step",)
+    assert edge_names() == (*before, "ahead")
+    assert before == PRESETS
+    with pytest.raises(ValueError, match="preset 'ahead' has no option 'scope'; it takes step"):
+        resolve("ahead", scope="example")
+
+
+def test_a_transform_and_a_function_with_any_options():
+    register_edges("both", DependencyEdges("both") | SelfLoops())
+    assert preset_options("both") == ()
+    assert resolve("both") is resolve("both", implicit=True)
+    with pytest.raises(ValueError, match="'both' has no option 'step'; it takes none"):
+        resolve("both", step=2)
+
+    def make(*parts, step=1, **others):
+        return Ahead(step)
+
+    register_edges("my_edges:make", make)
+    assert preset_options("my_edges:make") == ("step",)
+    assert resolve("my_edges:make", step=2).step == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["", "a b", "a,b", "a/b", "a:", ":b", "a:b:c", "none", "Null", "a=b", 3, "a]"]
+)
+def test_a_bad_name(name):
+    with pytest.raises(ValueError, match="'name'"):
+        register_edges(name, Ahead)
+
+
+def test_a_known_name():
+    register_edges("ahead", Ahead)
+    with pytest.raises(ValueError, match="'name' 'dra' is taken by the papers' presets"):
+        register_edges("dra", Ahead, replace=True)
+    with pytest.raises(ValueError, match="'name' 'ahead' is taken by edges that are registered"):
+        register_edges("ahead", lambda: Ahead(2))
+    assert resolve("ahead").step == 1
+    register_edges("ahead", lambda: Ahead(2), replace=True)  # a cell of a notebook that is run again
+    assert resolve("ahead").step == 2
+
+
+class Silent(EdgeConstructor):
+    def __init__(self, step: int = 1) -> None:
+        self.other = step
+
+    def build(self, nodes: Nodes) -> EdgeSet: ...
+
+
+@pytest.mark.parametrize(
+    ("factory", "error", "message"),
+    [
+        (3, TypeError, r"'factory' must make a transform, or be one \(got 3\)"),
+        (lambda: 3, TypeError, "'factory' must make a transform .*which makes 3"),
+        (dict, ValueError, "'factory' must need no argument .*no signature"),
+        (lambda step: Ahead(step), ValueError, "'factory' must need no argument .*'step'"),
+        (EdgeConstructor, TypeError, "abstract"),
+        (Silent, ValueError, "Silent does not print .*'step'.*keep each argument of its __init__"),
+    ],
+)
+def test_a_factory_of_no_transform(factory, error, message):
+    with pytest.raises(error, match=message):
+        register_edges("mine", factory)
+    assert "mine" not in edge_names()
+
+
+def test_an_unknown_name_lists_all():
+    register_edges("ahead", Ahead)
+    message = "no preset 'ahed'; choose one of transformer, .*ahead.*register_edges"
+    with pytest.raises(ValueError, match=message):
+        resolve("ahed")
+    with pytest.raises(ValueError, match="no preset 'ahed'"):
+        preset_options("ahed")
+
+
+CODE = "from graphdep.transforms import SelfLoops\ndef loops(*, pieces='all'):\n    return SelfLoops()\n"
+
+
+def test_an_entry_point_is_loaded_when_it_is_asked_for(install_edges):
+    install_edges("pkg_loops", CODE, loops="pkg_loops:loops")
+    assert edge_names()[-1] == "loops"
+    with pytest.raises(ValueError, match="'name' 'loops' is taken by an entry point of 'graphdep.edges'"):
+        register_edges("loops", Ahead)
+    with pytest.raises(ValueError, match="no preset 'loop'; choose one of .*loops"):
+        resolve("loop")
+    assert not is_known("loops")
+    assert "pkg_loops" not in sys.modules
+    assert repr(resolve("loops", pieces="first")) == repr(SelfLoops())
+    assert is_known("loops")
+    assert edge_names().count("loops") == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("", "AttributeError"),
+        ("loops = 3", "TypeError: 'factory' must make a transform"),
+        ("raise SystemError('no')", "SystemError: no"),
+    ],
+)
+def test_a_broken_entry_point_is_named(install_edges, code, why):
+    install_edges("pkg_broken", code, broken="pkg_broken:loops")
+    named = r"entry point 'broken' \('graphdep.edges', pkg_broken:loops\) of the package 'pkg_broken'"
+    with pytest.raises(ValueError, match=f"{named} cannot be used: {why}"):
+        resolve("broken")
+    resolve("dra")  # the others are as they were
+
+
+def test_two_entry_points_of_one_name_and_one_of_a_preset_s(install_edges):
+    install_edges("pkg_one", CODE, loops="pkg_one:loops", dra="pkg_one:loops")
+    install_edges("pkg_two", CODE, loops="pkg_two:loops")
+    with pytest.raises(ValueError, match="'pkg_.*' and entry point 'loops' .*have the same name"):
+        resolve("loops")
+    assert repr(resolve("dra")) == repr(PRESETS["dra"]())
+
+
+def test_a_file_s_names_are_known_or_not_and_never_loaded(install_edges):
+    install_edges("pkg_loops", CODE, loops="pkg_loops:loops")
+    register_edges("ahead", Ahead)
+    for name in ("dra", "ahead"):
+        check_known(name)
+    for name, advice in (
+        ("loops", "'loops' .* of the package 'pkg_loops' yourself: --edges loops"),
+        ("mine", "import the module that registers them"),
+        (
+            "pkg_loops:loops",
+            "if you trust the module 'pkg_loops', .* yourself: --edges pkg_loops:loops",
+        ),
+        (identity(Ahead(3)), "give the same transform again"),
+    ):
+        with pytest.raises(UnknownEdgesError, match=f"are not known here: .*{advice}"):
+            check_known(name)
+    assert "pkg_loops" not in sys.modules
+
+
+def test_an_identity_tells_apart_what_prints_alike():
+    one, same, two = identity(Ahead(1)), identity(Ahead(1)), identity(Ahead(2))
+    assert one == same != two
+    assert {text.partition(" [")[0] for text in (one, two)} == {"Ahead()"}
+    assert not same_behaviour(one, two)
+    named = Compose([Ahead(1)])
+    assert identity(named) != one
+    assert same_behaviour(identity(named), one)
+    # Another probe, or another way to read it, would part runs from what they have finished.
+    assert identity(DependencyEdges("both")).endswith("[9b00ea9d]")
+
+
+class Drawn(BaseTransform):
+    def forward(self, data):
+        data.edge_index = torch.randint(data.num_nodes, (2, 5))
+        data.weight = torch.rand(5)
+        data.note = "no tensor"
+        return data
+
+
+def test_an_identity_neither_draws_nor_depends_on_the_run_s_random_numbers():
+    torch.manual_seed(1)
+    first, drawn = identity(Drawn()), torch.rand(3)
+    torch.manual_seed(1)
+    assert torch.equal(drawn, torch.rand(3))
+    assert identity(Drawn()) == first
+
+
+def test_an_address_in_memory_is_no_part_of_an_identity():
+    class Held(Ahead):
+        def __repr__(self) -> str:
+            return f"Held({object()!r})"
+
+    assert identity(Held()).startswith("Held(<object object>) [")
+
+
+def test_a_transform_that_fails_is_said_to():
+    class Failing(BaseTransform):
+        def forward(self, data):
+            raise KeyError("upos")
+
+    with pytest.raises(ValueError, match=r"Failing\(\) fails on a batch of two examples: KeyError: 'upos'"):
+        identity(Failing())
+
+
+def test_a_transform_has_a_name_by_which_it_is_found():
+    edges = Ahead(3)
+    name = name_of(edges)
+    assert name == identity(edges)
+    assert resolve(name, implicit=True) is edges
+    assert name not in edge_names()  # which people choose from
+    assert name_of("dra") == "dra"
+    with pytest.raises(TypeError, match=r"'edges' must be a name or a transform \(got int\)"):
+        name_of(3)
