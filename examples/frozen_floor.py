@@ -11,22 +11,16 @@ see them.
 """
 
 import argparse
-from collections.abc import Sequence
 
-import numpy as np
 import torch
-import torch.nn.functional as F
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from torch import Tensor
-from torch_geometric.data import Data
-from transformers import AutoModel
 
-from graphdep import NodeType
 from graphdep.datasets import GLUE, DailyDialogSelection, UbuntuIRC
-from graphdep.metrics import ACCURACY, F1, MCC, random_floor, ranking_metrics
+from graphdep.metrics import ACCURACY, F1, MCC, random_floor
 from graphdep.nn.pretrained import load_encoder
+from graphdep.tasks.selection.frozen import cosine_scores
+from graphdep.tasks.sentences.frozen import features, fit_probe
+from graphdep.training import TrainConfig
+from graphdep.training.family.frozen import frozen_vectors
 
 SELECTION = {
     "dailydialog-selection": (DailyDialogSelection, "datasets/dailydialog", {"overlap": "drop"}),
@@ -51,33 +45,7 @@ parser.add_argument("--max-length", type=int, help="pieces of an example; defaul
 args = parser.parse_args()
 
 encoder = load_encoder(args.encoder)
-tokenizer, tokens = encoder.tokenizer, encoder.tokens
-# As Hugging Face made it: nothing of ours is in the floor.
-model = AutoModel.from_pretrained(args.encoder).eval()
-
-
-def texts_of(data: Data) -> list[tuple[int, ...]]:
-    """The pieces of the words of each text of an example."""
-    words = data.node_type == NodeType.WORD
-    segments = range(int(data.segment.max()) + 1)
-    return [tuple(data.input_ids[words & (data.segment == part)].tolist()) for part in segments]
-
-
-@torch.no_grad()
-def encode(examples: Sequence[Data]) -> Tensor:
-    """The vectors of all texts, of length 1: ``[num_examples, num_texts, hidden]``."""
-    texts = [texts_of(data) for data in examples]
-    different = sorted({text for example in texts for text in example}, key=len)
-    vectors = []
-    for start in range(0, len(different), 64):
-        ids = [[tokens.cls_id, *text, tokens.sep_id] for text in different[start : start + 64]]
-        batch = tokenizer.pad({"input_ids": ids}, return_tensors="pt")
-        mask = batch["attention_mask"].unsqueeze(-1)
-        x = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
-        vectors.append(x[:, 0] if args.pool == "cls" else (x * mask).sum(1) / mask.sum(1))
-    table = F.normalize(torch.cat(vectors), dim=-1)
-    row = {text: number for number, text in enumerate(different)}
-    return table[torch.tensor([[row[text] for text in example] for example in texts])]
+tokens = encoder.tokens
 
 
 def select() -> None:
@@ -87,11 +55,10 @@ def select() -> None:
     where = {"raw_from": args.raw_from, "limit": args.limit_eval, "tokens": tokens}
     pairs = list(corpus(args.root or root, "test", "chain", **where, **options))
     labels, groups = torch.cat([data.y for data in pairs]), torch.cat([data.group for data in pairs])
-    context, candidate = encode(pairs).unbind(dim=1)
-    scores = (context * candidate).sum(dim=-1)
+    config = TrainConfig.of("bert", task=args.task)
     print(f"{len(groups.unique())} test pools")
     print("no skill:", _show(random_floor(labels, groups)))
-    print(f"cosine ({args.pool}):", _show(ranking_metrics(scores, labels, groups)))
+    print(f"cosine ({args.pool}):", _show(cosine_scores(config, pairs, "", encoder, args.pool)))
 
 
 def classify() -> None:
@@ -104,30 +71,16 @@ def classify() -> None:
         for name, limit in limits.items()
     }
     y = {name: torch.cat([data.y for data in split]).numpy() for name, split in splits.items()}
-    vectors = {name: encode(split) for name, split in splits.items()}
+    vectors = {name: frozen_vectors(encoder, split, args.pool) for name, split in splits.items()}
     metric = METRICS.get(args.task, ACCURACY)
     print(f"{len(y['train'])} training examples, {len(y['test'])} test examples")
     print("no skill:", f"{metric.name} {metric.floor(y['train'], y['test']):.3f}")
-    for kind in ("features", "cosine")[: splits["train"][0].segment.max() + 1]:
-        x = {name: _features(of, kind) for name, of in vectors.items()}
-        fitted = [
-            make_pipeline(StandardScaler(), LogisticRegression(C=c, max_iter=2000)).fit(
-                x["train"], y["train"]
-            )
-            for c in (1e-3, 1e-2, 1e-1, 1.0)
-        ]
-        best = max(fitted, key=lambda probe: ACCURACY(probe.predict(x["val"]), y["val"]))
-        found = best.predict(x["test"])
+    kinds = {"features": features, "cosine": lambda pair: pair.prod(dim=1).sum(dim=1, keepdim=True).numpy()}
+    for kind in [*kinds][: vectors["train"].size(1)]:
+        x = {name: kinds[kind](of) for name, of in vectors.items()}
+        found = fit_probe(x, y, "train", "val", classifies=True).predict(x["test"])
         scores = {of.name: of(found, y["test"]) for of in dict.fromkeys((metric, ACCURACY))}
         print(f"frozen, {kind} ({args.pool}):", _show(scores))
-
-
-def _features(vectors: Tensor, kind: str) -> np.ndarray:
-    if vectors.size(1) == 1:
-        return vectors[:, 0].numpy()
-    u, v = vectors.unbind(dim=1)
-    product = u * v
-    return (torch.cat([(u - v).abs(), product], 1) if kind == "features" else product.sum(1, True)).numpy()
 
 
 def _show(scores: dict[str, float]) -> str:

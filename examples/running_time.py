@@ -70,7 +70,7 @@ class System:
         data = self.config.replace(**{key: value for key, value in places.items() if value})
         self.dataset = load_splits(data, ("test",), state.vocab)["test"]
         self.chosen = spread_over(len(self.dataset), args.limit)
-        reads_tree = self.config.edges not in WITHOUT_TREE or self.config.tree is not None
+        reads_tree = self.config.edges not in WITHOUT_TREE or self.config.trees != "parser"
         self.parse: Callable = parser.parse if reads_tree else parser.tokenize
         self.seconds: dict[str, list[float]] = {"pre": [], "gen": []}
         self.tokens: list[int] = []

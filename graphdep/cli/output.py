@@ -27,6 +27,7 @@ def print_scores(result: dict[str, Any]) -> None:
     from graphdep.training.family.task import legend
 
     floors = family_of(result["task"]).split_floors(result["floor"])
+    floors |= {"encoder, not trained": result.get("floor_frozen", {})}
     beside = {"score": result["metrics"], **floors, "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
     table = Table(

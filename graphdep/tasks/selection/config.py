@@ -63,6 +63,8 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
             :obj:`None` for :obj:`lr`. (default: :obj:`None`)
         layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
             (default: :obj:`1.0`)
+        floor_frozen: As in :class:`~graphdep.training.family.pretrained_settings.PretrainedSettings`.
+            (default: :obj:`True`)
         filter, recall, ties: Of :func:`graphdep.metrics.ranking_metrics`.
         hidden_channels, num_layers, heads, ff_channels, position_embedding, norm_first: Of
             ``encoder="transformer"``; a pretrained one has its own. (default: 256, 4, 4, 1024)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from torch_geometric.data import Data
 
@@ -12,6 +12,7 @@ from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.tasks.selection.build import build_selection_model, sia_edges, tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
+from graphdep.tasks.selection.frozen import cosine_scores
 from graphdep.tasks.selection.learning_task import SelectionTask
 from graphdep.tasks.selection.published import PAPER
 from graphdep.tasks.selection.read_pair import read_pair
@@ -26,6 +27,9 @@ from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
 
 class SelectionFamily(TaskFamily):
     """The right response to a context, among candidates."""
@@ -38,6 +42,10 @@ class SelectionFamily(TaskFamily):
     used_by = "graphdep.ResponseSelector and `graphdep rank`"
     published: ClassVar[Mapping[str, Published]] = PAPER
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
+    frozen = (
+        "candidates ranked by the cosine of their vector and that of the context, means over the nodes of "
+        "each text by the encoder before its training"
+    )
     floor_reads = ()
 
     def build(self, config: TrainConfig, parts: Parts) -> SelectionTask:
@@ -70,6 +78,16 @@ class SelectionFamily(TaskFamily):
         config = cast(SelectionConfig, config)
         tokens = tokens_of(cast(SelectionTask, task).model, vocab)
         return read_pair(texts, parser, tokens, relations, config.max_length, config.max_turns)
+
+    def floor_frozen(
+        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        config = cast(SelectionConfig, config)
+        return {
+            name: value
+            for split in config.splits[1:]
+            for name, value in cosine_scores(config, splits[split], split, encoder).items()
+        }
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         super().adapt(task, config)

@@ -88,6 +88,10 @@ class SelectionTask(LearningTask):
         return chance, found
 
     def _options(self, group: Tensor) -> dict[str, Any]:
-        sizes = group.unique(return_counts=True)[1]
-        same = "equal" if bool((sizes == sizes[0]).all()) else "any"
-        return {"filter": self.filter, "recall": self.recall, "sizes": same}
+        return {"filter": self.filter, "recall": self.recall, "sizes": sizes_of(group)}
+
+
+def sizes_of(group: Tensor) -> str:
+    """Whether the pools that the numbers are of have ``"equal"`` or ``"any"`` sizes."""
+    sizes = group.unique(return_counts=True)[1]
+    return "equal" if bool((sizes == sizes[0]).all()) else "any"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import torch
 from torch_geometric.data import Data
@@ -17,6 +17,7 @@ from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
 from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, root_sees_words
+from graphdep.tasks.sentences.frozen import probe_scores
 from graphdep.tasks.sentences.learning_task import SentenceTask
 from graphdep.tasks.sentences.predict_rows import predict_rows
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
@@ -38,6 +39,9 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms.registry import is_own
 from graphdep.vocab import RelationVocab, Vocab
 
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
 logger = logging.getLogger("graphdep.training")
 
 
@@ -52,6 +56,10 @@ class SentenceFamily(TaskFamily):
     used_by = "graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`"
     published: ClassVar[Mapping[str, Published]] = PAPER
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
+    frozen = (
+        "a logistic regression, of numbers a ridge regression, on vectors u, v of the texts (of a pair "
+        "|u - v| and u * v), means over their nodes by the encoder before its training"
+    )
 
     def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
         config, task = cast(SentenceConfig, config), cast(Sentences, self.tasks[config.task])
@@ -74,6 +82,12 @@ class SentenceFamily(TaskFamily):
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return cast(SentenceTask, task).goal.floor(splits.targets("train"), outputs[1], split)
+
+    def floor_frozen(
+        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        goal = cast(Sentences, self.tasks[config.task]).goal
+        return probe_scores(goal, splits, config.splits, encoder)
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         config = cast(SentenceConfig, config)

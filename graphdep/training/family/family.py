@@ -58,6 +58,8 @@ class TaskFamily(ABC):
     """The scores of a table by task, the main one first. (default: those of the floor)"""
     floors: ClassVar[Mapping[str, str]] = {}
     """Further floors, such as what counting gets: the ending of their scores' names, and what each is."""
+    frozen: ClassVar[str] = ""
+    """What :meth:`floor_frozen` computes, to stand under tables."""
     floor_reads: ClassVar[tuple[str, ...]] = ("train",)
     """Splits that :meth:`floor` needs beside the one that is scored."""
     files: ClassVar[tuple[str, ...]] = ()
@@ -84,6 +86,19 @@ class TaskFamily(ABC):
             about = "no skill" if ending is None else cls.floors[ending]
             found[about][name if ending is None else name.removesuffix(f"_{ending}")] = value
         return {about: scores for about, scores in found.items() if scores}
+
+    def floor_frozen(
+        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        """What a pretrained encoder gets before it is trained, by the names of the metrics, of all splits
+        that are scored; :attr:`frozen` says how. Empty where there is no such floor.
+
+        Args:
+            config: The settings.
+            splits: The data.
+            encoder: The encoder, as it was loaded.
+        """
+        return {}
 
     def config(self, task: str) -> type[TrainConfig]:
         """The settings of one of its tasks."""

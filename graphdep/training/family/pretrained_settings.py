@@ -18,11 +18,16 @@ class PretrainedSettings:
         head_lr: Learning rate of what stands on the encoder; :obj:`None` for :obj:`lr`. (default:
             :obj:`None`)
         layer_decay: Factor of the learning rate from one layer to the one below. (default: :obj:`1.0`)
+        floor_frozen: Score what the encoder can do before it is trained, as a floor beside that of no skill
+            (:meth:`~graphdep.training.family.family.TaskFamily.floor_frozen`). It reads each text of the
+            splits that are scored once, which takes less time than scoring them; on sentences those of at
+            most 10,000 training examples as well. (default: :obj:`True`)
     """
 
     freeze_layers: int = setting(0, defines=True)
     head_lr: float | None = setting(None, published=True)
     layer_decay: float = setting(1.0, published=True)
+    floor_frozen: bool = setting(True, later=True)
 
     if TYPE_CHECKING:  # of the other base
         encoder: str

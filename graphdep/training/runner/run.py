@@ -68,6 +68,7 @@ def train(
     resume: bool = False,
     title: str | None = None,
     console: Console | None = None,
+    floor_frozen: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Trains a model and scores its best epoch on the validation and, where there is one, the test split.
 
@@ -80,6 +81,8 @@ def train(
             one. A finished run is not repeated. (default: :obj:`False`)
         title: Name of the run in progress lines. (default: model and seed)
         console: Where progress goes. (default: stderr)
+        floor_frozen: What the pretrained encoder gets on these data before it is trained, where another run
+            has found it. (default: computed, where the settings ask for it)
 
     Returns:
         The result, which is also written to ``result.json``: plain values.
@@ -92,7 +95,7 @@ def train(
     """
     folder = Path(folder)
     with _alone_in(folder):
-        return _train(config, folder, splits or load_splits(config), resume, title, console)
+        return _train(config, folder, splits or load_splits(config), resume, title, console, floor_frozen)
 
 
 def _train(
@@ -102,6 +105,7 @@ def _train(
     resume: bool,
     title: str | None,
     console: Console | None,
+    floor_frozen: Mapping[str, float] | None,
 ) -> dict[str, Any]:
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
@@ -110,6 +114,8 @@ def _train(
     state, found, vectors = _new_state(config, splits, pretrained)
     if resume and (finished := _finished(folder, state)) is not None:
         return finished
+    if floor_frozen is None:
+        floor_frozen = _floor_frozen(config, splits, pretrained)
     L.seed_everything(config.seed, workers=True, verbose=False)
     task = _new_task(state, vectors, pretrained)
     start = _resume_from(folder, state) if resume else None
@@ -123,7 +129,7 @@ def _train(
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
     family_of(config.task).finish(load_task(checkpoint.best_path)[0], folder)
-    result = _result(state, checkpoint, splits, found)
+    result = _result(state, checkpoint, splits, found, floor_frozen)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
 
@@ -144,6 +150,20 @@ def _new_state(
         known = encoder_state(pretrained)
     labels = family_of(config.task).labels(splits)
     return RunState(config, splits.vocab, splits.relations, data, dim, known, labels), found, vectors
+
+
+def _floor_frozen(
+    config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
+) -> dict[str, float]:
+    """What the encoder gets before it is trained."""
+    if pretrained is None or not getattr(config, "floor_frozen", False):
+        return {}
+    own = pretrained.model.device
+    cuda = config.accelerator != "cpu" and torch.cuda.is_available()
+    try:
+        return family_of(config.task).floor_frozen(config, splits, pretrained.to("cuda" if cuda else own))
+    finally:
+        pretrained.to(own)
 
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
@@ -270,7 +290,13 @@ def _of_another_run(path: Path, why: object) -> ValueError:
     return ValueError(f"{path} is of another run, which cannot be resumed: {why}")
 
 
-def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | None) -> dict[str, Any]:
+def _result(
+    mine: RunState,
+    run: RunCheckpoint,
+    splits: Splits,
+    found: float | None,
+    floor_frozen: Mapping[str, float],
+) -> dict[str, Any]:
     task, state = load_task(run.best_path)
     edges = state.config.own_edges()
     _check_same(run.best_path, mine, state.config, state.data["digest"], edges, mine.config.late)
@@ -286,6 +312,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
         "seed": config.seed,
         "metrics": scored.metrics,
         "floor": scored.floor,
+        "floor_frozen": dict(floor_frozen),
         "reference": scored.reference,
         "signature": config.signatures(),
         "epochs": run.epochs,

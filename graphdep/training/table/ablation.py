@@ -157,15 +157,21 @@ def ablate(
     console = console or Console(stderr=True)
     rows = {key: _row(configs[key][0], by_edges=bool(edges)) for key in keys}
     total, done = len(keys) * len(seeds), 0
+    # An encoder is the same before each training: it is asked once for all runs that share its data.
+    frozen: dict[int, dict[str, float]] = {}
     # A seed of every row first: an interrupted table is still a fair one.
     for number, seed in enumerate(seeds):
         for key, row in rows.items():
             config, done = configs[key][number], done + 1
             title = f"[{done}/{total}] {row.name} seed {seed}"
             target = run_folder(config, data[key], folder)
+            shared: Any = {"splits": data[key], "title": title, "console": console}
             try:
-                result = train(config, target, splits=data[key], resume=True, title=title, console=console)
+                known = frozen.get(id(data[key]))
+                result = train(config, target, resume=True, floor_frozen=known, **shared)
                 row.results.append(result)
+                if floor := result.get("floor_frozen"):  # runs of before have none
+                    frozen.setdefault(id(data[key]), floor)
             except Exception as error:  # whatever one run dies of must not lose the others
                 row.errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
@@ -192,6 +198,7 @@ def ablate(
             for key, row in rows.items()
         ],
         "floor": finished[0]["floor"] if finished else {},
+        "floor_frozen": next(iter(frozen.values()), {}),
         "reference": finished[0]["reference"] if finished else {},
         "signature": configs[keys[0]][0].signatures(),
         "paper": None

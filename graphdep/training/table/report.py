@@ -16,6 +16,7 @@ from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
 
 Cells = list[list[str]]
+ENCODER_ROW = "(encoder, not trained)"
 
 
 def write_report(summary: dict[str, Any], folder: Path) -> dict[str, str]:
@@ -54,6 +55,8 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     rows: Cells = [
         [f"({about})", *_beside(scores, columns), "", "", "", ""] for about, scores in floors.items()
     ]
+    if summary.get("floor_frozen"):
+        rows.append([ENCODER_ROW, *_beside(summary["floor_frozen"], columns), "", "", "", ""])
     if summary["reference"]:
         rows.append(["(references)", *_beside(summary["reference"], columns), "", "", "", ""])
     for row in summary["rows"]:
@@ -107,6 +110,8 @@ def rich_table(summary: dict[str, Any]) -> Table:
 def notes(summary: dict[str, Any]) -> list[str]:
     """What stands under the table, as a list."""
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
+    if summary.get("floor_frozen"):
+        lines.append(f"- {ENCODER_ROW}: {family_of(summary['task']).frozen}")
     lines += [f"- {line}" for line in legend(summary["signature"])]
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:

@@ -1,0 +1,229 @@
+"""What an encoder gets before its training: vectors, scores, and where they are written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+pytest.importorskip("transformers")
+
+from graphdep.data import NodeType
+from graphdep.metrics import MSE, ranking_metrics
+from graphdep.nn.pretrained import load_encoder
+from graphdep.tasks.sentences import frozen as sentences
+from graphdep.tasks.sentences.family import SentenceFamily
+from graphdep.testing.tiny_corpus import write_tiny_selection
+from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.training import TrainConfig, load_splits, run_folder, train
+from graphdep.training.family.by_task import family_of
+from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.frozen import frozen_vectors
+from graphdep.training.runner.run import RESULT
+from graphdep.training.table.ablation import ablate
+from graphdep.training.table.report import markdown, table_cells
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_tiny_encoder(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def encoder(folder):
+    return load_encoder(folder)
+
+
+@pytest.fixture
+def short(folder):
+    return {"encoder": folder, "max_length": 40, "batch_size": 8, "max_epochs": 1, "accelerator": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory):
+    return {"task": "ubuntu", **write_tiny_selection(tmp_path_factory.mktemp("pools"))}
+
+
+def reference(folder, data, pool):
+    """Text by text, by the model that Hugging Face made."""
+    from transformers import AutoModel, AutoTokenizer
+
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    vectors = []
+    for part in range(int(data.segment.max()) + 1):
+        mine = [
+            number
+            for number, kind, segment in zip(
+                data.input_ids.tolist(), data.node_type.tolist(), data.segment.tolist()
+            )
+            if kind == NodeType.WORD and segment == part
+        ]
+        ids = torch.tensor([[tokenizer.cls_token_id, *mine, tokenizer.sep_token_id]])
+        with torch.no_grad():
+            x = model(input_ids=ids).last_hidden_state[0]
+        vectors.append(normalize(x[0] if pool == "cls" else x.mean(dim=0), dim=-1))
+    return torch.stack(vectors)
+
+
+@pytest.mark.parametrize("pool", ["mean", "cls"])
+@pytest.mark.parametrize("kind", ["pair", "single", "pool"])
+def test_vectors_are_those_of_each_text_alone(folder, encoder, short, corpus, opinions, pools, kind, pool):
+    own = {"pair": {**corpus, "task": "sick-e"}, "single": opinions, "pool": pools}[kind]
+    data = load_splits(TrainConfig.of("bert", **own, **short), ("val",))["val"]
+    examples = [data[number] for number in range(len(data))]
+    encoder.train()
+    found = frozen_vectors(encoder, examples, pool)
+    assert encoder.training
+    expected = torch.stack([reference(folder, example, pool) for example in examples[:10]])
+    assert found.shape == (len(examples), 1 if kind == "single" else 2, 8)
+    torch.testing.assert_close(found[:10], expected, atol=1e-5, rtol=1e-4)
+
+
+def test_the_pool_must_be_known(encoder):
+    with pytest.raises(ValueError, match="'pool' must be one of mean, cls"):
+        frozen_vectors(encoder, [], "max")
+
+
+def test_candidates_are_ranked_by_the_cosine(folder, encoder, short, pools):
+    config = TrainConfig.of("bert", **pools, **short)
+    splits = load_splits(config)
+    found = family_of("ubuntu").floor_frozen(config, splits, encoder)
+    expected = {}
+    for split in ("val", "test"):
+        pairs = [splits[split][number] for number in range(len(splits[split]))]
+        scores = [float(reference(folder, pair, "mean").prod(dim=0).sum()) for pair in pairs]
+        y, group = (torch.cat([pair[key] for pair in pairs]) for key in ("y", "group"))
+        expected |= ranking_metrics(torch.tensor(scores), y, group, prefix=split)
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("task", ["sick-e", "sick-r", "sst"])
+def test_linear_models_learn_what_a_word_tells(task, encoder, short, corpus, opinions):
+    """Tiny opinions differ in one word, tiny pairs in their order: mean vectors tell the former only."""
+    own = opinions if task == "sst" else {**corpus, "task": task}
+    config = TrainConfig.of("bert", **own, **short)
+    splits = load_splits(config)
+    found = SentenceFamily().floor_frozen(config, splits, encoder)
+    metrics = SentenceFamily.tasks[task].goal.metrics
+    assert found.keys() == {f"{split}_{metric.name}" for split in ("val", "test") for metric in metrics}
+    assert all(np.isfinite(value) for value in found.values())
+    if task == "sst":
+        assert found["test_accuracy"] > 0.8
+
+
+def test_features_are_those_of_a_loop():
+    vectors = torch.randn(4, 2, 3)
+    for row, (u, v) in zip(sentences.features(vectors), vectors.tolist()):
+        expected = [abs(a - b) for a, b in zip(u, v)] + [a * b for a, b in zip(u, v)]
+        np.testing.assert_allclose(row, expected, rtol=1e-6)
+    assert np.array_equal(sentences.features(vectors[:, :1]), vectors[:, 0].numpy())
+
+
+def test_the_strength_is_chosen_on_the_second_split():
+    rng = np.random.default_rng(0)
+    x = {name: rng.normal(size=(30, 20)) for name in ("a", "b")}
+    y = {name: values[:, 0] + rng.normal(size=30) for name, values in x.items()}
+    best = sentences.fit_probe(x, y, "a", "b", classifies=False)
+    errors = {}
+    for alpha in sentences._ALPHA:
+        mean, scale = x["a"].mean(0), x["a"].std(0)
+        own = (x["a"] - mean) / scale
+        weight = np.linalg.solve(own.T @ own + alpha * np.eye(20), own.T @ (y["a"] - y["a"].mean()))
+        errors[alpha] = MSE((x["b"] - mean) / scale @ weight + y["a"].mean(), y["b"])
+    assert best[-1].alpha == min(errors, key=errors.get) != sentences._ALPHA[-1]
+    np.testing.assert_allclose(MSE(best.predict(x["b"]), y["b"]), min(errors.values()))
+
+
+def test_one_class_is_predicted_always():
+    x, y = {"a": np.ones((3, 2)), "b": np.zeros((2, 2))}, {"a": np.full(3, 7), "b": np.array([7, 8])}
+    assert sentences.fit_probe(x, y, "a", "b", classifies=True).predict(x["b"]).tolist() == [7, 7]
+
+
+def test_training_examples_are_limited(monkeypatch, encoder, short, corpus):
+    config = TrainConfig.of("bert", **corpus, **short, task="sick-e")
+    splits, sizes = load_splits(config), []
+
+    def fit(x, y, *names, **options):
+        sizes.append((len(x["train"]), len(y["train"]), len(x["val"])))
+        return real(x, y, *names, **options)
+
+    real = sentences.fit_probe
+    monkeypatch.setattr(sentences, "LIMIT_TRAIN", 12)
+    monkeypatch.setattr(sentences, "fit_probe", fit)
+    SentenceFamily().floor_frozen(config, splits, encoder)
+    assert sizes == [(12, 12, 10)]
+
+
+@pytest.mark.parametrize("task", ["ubuntu", "sick-e"])
+def test_a_run_has_it_and_is_else_the_same_without(task, short, pools, corpus, tmp_path, encoder):
+    own = pools if task == "ubuntu" else {**corpus, "task": task}
+    config = TrainConfig.of("bert", **own, **short)
+    splits = load_splits(config)
+    result = train(config, tmp_path / "with", splits=splits)
+    without = train(dataclasses.replace(config, floor_frozen=False), tmp_path / "without", splits=splits)
+    assert result["floor_frozen"] == family_of(task).floor_frozen(config, splits, encoder)
+    assert result["floor_frozen"].keys() <= result["metrics"].keys()
+    assert without["floor_frozen"] == {}
+    assert result["metrics"] == without["metrics"]
+    known = train(config, tmp_path / "known", splits=splits, floor_frozen={"test_MRR": 0.25})
+    assert known["floor_frozen"] == {"test_MRR": 0.25}
+
+
+def test_the_setting_leaves_the_digest_as_it_was(short, pools, corpus):
+    for config in (
+        TrainConfig.of("bert", **pools, **short),
+        TrainConfig.of("bert", task="sick-e", **corpus, **short),
+    ):
+        assert "floor_frozen" in config.later
+        state = {key: value for key, value in config.to_dict().items() if key != "floor_frozen"}
+        assert TrainConfig.from_dict(state).digest("x") == config.digest("x")
+
+
+def test_models_without_a_pretrained_encoder_have_none(tiny, tmp_path):
+    assert train(TrainConfig.of("dt", task="sick-e", **tiny), tmp_path)["floor_frozen"] == {}
+    assert TaskFamily.floor_frozen(None, None, None, None) == {}
+
+
+def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, monkeypatch):
+    calls = []
+
+    def counted(self, *args):
+        calls.append(args)
+        return real(self, *args)
+
+    real = SentenceFamily.floor_frozen
+    monkeypatch.setattr(SentenceFamily, "floor_frozen", counted)
+    settings = {**corpus, **short}
+    summary = ablate("sick-e", ["bert", "bert-dt"], [0, 1], tmp_path, settings=settings)
+    assert len(calls) == 1
+    assert summary["floor_frozen"].keys() == {"val_accuracy", "test_accuracy"}
+    header, rows = table_cells(summary)
+    assert [row[0] for row in rows] == ["(no skill)", "(encoder, not trained)", "bert", "bert-dt"]
+    shown = dict(zip(header, rows[1]))
+    assert shown["test_accuracy"] == f"{summary['floor_frozen']['test_accuracy']:.4f}"
+    assert all(len(row) == len(header) for row in rows)
+    assert "- (encoder, not trained): a logistic regression" in markdown(summary)
+    again = ablate("sick-e", ["bert", "bert-dt"], [0, 1], tmp_path, settings=settings)
+    assert len(calls) == 1
+    assert again["floor_frozen"] == summary["floor_frozen"]
+    off = ablate("sick-e", ["bert"], [0], tmp_path / "off", settings={**settings, "floor_frozen": False})
+    assert len(calls) == 1
+    assert "not trained" not in markdown(off)
+
+
+def test_results_of_before_are_read(short, corpus, tmp_path):
+    config = TrainConfig.of("bert", task="sick-e", **corpus, **short)
+    splits = load_splits(config)
+    folder = run_folder(config, splits, tmp_path)
+    result = train(config, folder, splits=splits)
+    old = {key: value for key, value in result.items() if key != "floor_frozen"}
+    old["config"] = {key: value for key, value in old["config"].items() if key != "floor_frozen"}
+    (folder / RESULT).write_text(json.dumps(old))
+    assert train(config, folder, splits=splits, resume=True)["metrics"] == result["metrics"]
+    summary = ablate("sick-e", ["bert"], [0], tmp_path, settings={**corpus, **short})
+    assert summary["floor_frozen"] == {}
+    assert [row[0] for row in table_cells(summary)[1]] == ["(no skill)", "bert"]
