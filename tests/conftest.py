@@ -7,7 +7,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -157,6 +157,23 @@ def no_own_edges(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     for name, module in [*sys.modules.items()]:
         if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+@pytest.fixture
+def install_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Makes a package of one module with entry points, as an installer would."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def installed(module: str, code: str, **entries: str) -> None:
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        (tmp_path / f"{module}.py").write_text(code)
+        about = tmp_path / f"{module}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+        lines = [f"{name} = {value}" for name, value in entries.items()]
+        (about / "entry_points.txt").write_text("\n".join(["[graphdep.edges]", *lines, ""]))
+
+    return installed
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ Task = Annotated[
         "layout), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, glue-mrpc (GLUE, tested on "
         "its development set); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, douban, "
         "ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, on "
-        "dialogues); csv, csv-regression (texts of your own with labels or numbers)."
+        "dialogues); csv, csv-regression (texts of your own with labels or numbers). A wrong name lists all."
     ),
 ]
 Root = Annotated[

@@ -23,9 +23,11 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_scores(result: dict[str, Any]) -> None:
     """A run's scores for people."""
+    from graphdep.tasks import family_of
     from graphdep.training.family.task import legend
 
-    beside = {"score": result["metrics"], "no skill": result["floor"], "references": result["reference"]}
+    floors = family_of(result["task"]).split_floors(result["floor"])
+    beside = {"score": result["metrics"], **floors, "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
     table = Table(
         "metric",

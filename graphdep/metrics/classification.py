@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import sklearn
+from scipy import sparse
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from graphdep.metrics.metric import Metric
@@ -29,6 +30,21 @@ def _weighted_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray)
 
 def _macro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
     return f1_score(target, prediction, average="macro", zero_division=0)
+
+
+def _weighted_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    # Per class how often it is right, and how often predicted or there. One class an example makes sparse
+    # tables, and there may be thousands of classes.
+    labels, place = np.unique(np.concatenate([prediction, target]), return_inverse=True)
+    found, true = place.reshape(2, -1)
+    examples = np.arange(found.size)
+    both = np.concatenate([found, true]), np.concatenate([examples, examples])
+    shape = len(labels), found.size
+    counts = np.ascontiguousarray(weight.T, dtype=np.float64)
+    right = sparse.csr_array((2.0 * (found == true), (found, examples)), shape) @ counts
+    positive = sparse.csr_array((np.ones(2 * found.size), both), shape) @ counts
+    scores = np.divide(right, positive, out=np.zeros_like(right), where=positive > 0)
+    return scores.sum(axis=0) / (positive > 0).sum(axis=0)
 
 
 def _mcc(prediction: np.ndarray, target: np.ndarray) -> float:
@@ -77,6 +93,7 @@ MACRO_F1 = Metric(
     f"macro_f1: mean of the F1 of all classes that the split has or that are predicted (scikit-learn "
     f"{sklearn.__version__}), 0 where one is not there or not predicted; floor: the most frequent class of "
     "the training split",
+    weighted=_weighted_macro_f1,
 )
 MCC = Metric(
     "mcc",

@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import to_data
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import RelationVocab, Vocab
 
 
 def identity(edges: BaseTransform) -> str:
@@ -87,5 +87,7 @@ def probe() -> Batch:
     )
     second = Sentence(["Which", "one", "?"], [2, 0, 2], ["det", "root", "punct"])
     third = Sentence(["The", "last", "one"], [3, 3, 0], ["det", "amod", "root"])
-    relations = RelationVocab()
-    return Batch.from_data_list([to_data(s, relations=relations) for s in ([first, second], [third])])
+    examples = [[first, second], [third]]
+    words = Vocab.build(sentence.form for example in examples for sentence in example)
+    made = [to_data(example, vocab=words, relations=RelationVocab()) for example in examples]
+    return Batch.from_data_list(made)

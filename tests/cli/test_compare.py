@@ -85,6 +85,12 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
     folder("good", GOOD, data={"examples": {"train": 7, "test": 40}})
     folder("older", BAD, data={"pairs": {"test": 41}})
     assert run("compare", "good", "older", "--samples", 10, "--json").exit_code == 0
+    folder("parts", BAD, data={"examples": {"test": 8}}, predictions=40)  # five predictions an example
+    assert run("compare", "good", "parts", "--samples", 10, "--json").exit_code == 0
+    folder("less", BAD, data={"examples": {"test": 40}}, predictions=41)
+    assert (
+        "40 examples, but the test split of less/result.json has 41" in run("compare", "good", "less").stderr
+    )
 
 
 @pytest.mark.parametrize(

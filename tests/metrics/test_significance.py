@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from graphdep.metrics import ACCURACY, F1, MSE, PEARSON, SPEARMAN, Metric, compare
+from graphdep.metrics import ACCURACY, F1, MACRO_F1, MSE, PEARSON, SPEARMAN, Metric, compare
 
-METRICS = [ACCURACY, F1, MSE, PEARSON, SPEARMAN]
+METRICS = [ACCURACY, F1, MACRO_F1, MSE, PEARSON, SPEARMAN]
 each_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 
 
@@ -27,7 +27,8 @@ def systems(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @given(data=st.data())
 def test_resampled_is_the_metric_of_repeated_examples(metric, data):
     n = data.draw(st.integers(2, 6))
-    values = st.sampled_from([0, 1] if metric in (ACCURACY, F1) else [0.1, 0.2, 1.5, 3.0, 3.7])
+    labels = {ACCURACY: [0, 1], F1: [0, 1], MACRO_F1: [-1, 0, 1, 7]}
+    values = st.sampled_from(labels.get(metric, [0.1, 0.2, 1.5, 3.0, 3.7]))
     prediction, target = (np.array(data.draw(st.lists(values, min_size=n, max_size=n))) for _ in "ab")
     counts = st.lists(st.integers(0, 3), min_size=n, max_size=n).filter(any)
     weight = np.array(data.draw(st.lists(counts, min_size=1, max_size=4)))

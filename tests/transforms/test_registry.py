@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -37,23 +36,6 @@ class Ahead(EdgeConstructor):
 
     def __repr__(self) -> str:
         return "Ahead()"
-
-
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Makes a package of one module with entry points, as an installer would."""
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def installed(module: str, code: str, **entries: str) -> None:
-        monkeypatch.delitem(sys.modules, module, raising=False)
-        (tmp_path / f"{module}.py").write_text(code)
-        about = tmp_path / f"{module}-1.0.dist-info"
-        about.mkdir()
-        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-        lines = [f"{name} = {value}" for name, value in entries.items()]
-        (about / "entry_points.txt").write_text("\n".join(["[graphdep.edges]", *lines, ""]))
-
-    return installed
 
 
 def test_a_registered_name_is_one_like_the_papers(example):
@@ -141,8 +123,8 @@ def test_an_unknown_name_lists_all():
 CODE = "from graphdep.transforms import SelfLoops\ndef loops(*, pieces='all'):\n    return SelfLoops()\n"
 
 
-def test_an_entry_point_is_loaded_when_it_is_asked_for(install):
-    install("pkg_loops", CODE, loops="pkg_loops:loops")
+def test_an_entry_point_is_loaded_when_it_is_asked_for(install_edges):
+    install_edges("pkg_loops", CODE, loops="pkg_loops:loops")
     assert edge_names()[-1] == "loops"
     with pytest.raises(ValueError, match="'name' 'loops' is taken by an entry point of 'graphdep.edges'"):
         register_edges("loops", Ahead)
@@ -164,24 +146,24 @@ def test_an_entry_point_is_loaded_when_it_is_asked_for(install):
         ("raise SystemError('no')", "SystemError: no"),
     ],
 )
-def test_a_broken_entry_point_is_named(install, code, why):
-    install("pkg_broken", code, broken="pkg_broken:loops")
+def test_a_broken_entry_point_is_named(install_edges, code, why):
+    install_edges("pkg_broken", code, broken="pkg_broken:loops")
     named = r"entry point 'broken' \('graphdep.edges', pkg_broken:loops\) of the package 'pkg_broken'"
     with pytest.raises(ValueError, match=f"{named} cannot be used: {why}"):
         resolve("broken")
     resolve("dra")  # the others are as they were
 
 
-def test_two_entry_points_of_one_name_and_one_of_a_preset_s(install):
-    install("pkg_one", CODE, loops="pkg_one:loops", dra="pkg_one:loops")
-    install("pkg_two", CODE, loops="pkg_two:loops")
+def test_two_entry_points_of_one_name_and_one_of_a_preset_s(install_edges):
+    install_edges("pkg_one", CODE, loops="pkg_one:loops", dra="pkg_one:loops")
+    install_edges("pkg_two", CODE, loops="pkg_two:loops")
     with pytest.raises(ValueError, match="'pkg_.*' and entry point 'loops' .*have the same name"):
         resolve("loops")
     assert repr(resolve("dra")) == repr(PRESETS["dra"]())
 
 
-def test_a_file_s_names_are_known_or_not_and_never_loaded(install):
-    install("pkg_loops", CODE, loops="pkg_loops:loops")
+def test_a_file_s_names_are_known_or_not_and_never_loaded(install_edges):
+    install_edges("pkg_loops", CODE, loops="pkg_loops:loops")
     register_edges("ahead", Ahead)
     for name in ("dra", "ahead"):
         check_known(name)

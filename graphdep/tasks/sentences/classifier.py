@@ -250,7 +250,8 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             options |= {"max_words": config.max_words, "truncate": config.truncate}
         loaded = cls(config.encoder, config.model, **options)
         loaded.settings = loaded._settings_of(config)
-        loaded.edges = edges or as_given(loaded.settings.pop("edges", None))
+        trained = loaded.settings.pop("edges", None)
+        loaded.edges = as_given(trained) if edges is None else edges
         loaded._set(task, state, os.fspath(file))
         return loaded
 

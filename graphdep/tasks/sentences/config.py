@@ -13,6 +13,13 @@ from graphdep.tasks.sentences.task import Sentences
 from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
+from graphdep.training.family.scratch_settings import (
+    HEADED,
+    SCRATCH_CHOICES,
+    SCRATCH_DEFINING,
+    SCRATCH_ENCODERS,
+    ScratchSettings,
+)
 from graphdep.training.family.train_config import Choices, TrainConfig
 from graphdep.transforms import PRESETS, preset_options
 
@@ -28,7 +35,7 @@ _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
+class SentenceConfig(PretrainedSettings, ScratchSettings, TrainConfig, kind="sentence"):
     """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
     Self-attention for Sentence Representation" where it gives them.
 
@@ -38,8 +45,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
             models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
-        labels: Tell labels of arcs apart. (default: :obj:`True`)
-        directions: Tell a relation from its inverse. (default: :obj:`True`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, level_embedding, position_embedding, norm_first: Of
             :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
@@ -72,6 +77,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             (default: :obj:`None`)
         layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
             (default: :obj:`1.0`)
+        directions: Tell a relation from its inverse. (default: :obj:`True`)
         **others: As in :class:`TrainConfig`.
 
     Raises:
@@ -82,7 +88,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     model: str = "dt"
     edges: str | None = "dt"
     max_distance: int = 2
-    directions: bool = True
     min_freq: int = 1
     max_epochs: int = 30
     patience: int | None = 6
@@ -93,14 +98,8 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     hidden_channels: int = 300
     num_layers: int = 3
     heads: int = 6
-    relation_dim: int = 30
     ff_channels: int = 300
     dropout: float = 0.0
-    relation_attention: bool = True
-    gate: str | None = "sigmoid"
-    gate_state: str = "query"
-    untyped: str = "keep"
-    level_embedding: bool = True
     head_channels: int = 50
     relation_terms: str = "score"
     relation_start: str = "unchanged"
@@ -116,20 +115,12 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     max_length: int = 128
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
-    encoders: ClassVar[Mapping[str, bool]] = {
-        "transformer": True,
-        "word-average": False,
-        "lstm": False,
-        "bilstm": False,
-        "tree-lstm": False,
-        "bitree-lstm": False,
-        "tree-transformer": False,
-    }
+    encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     any_encoder: ClassVar[bool] = True
-    headed: ClassVar[tuple[str, ...]] = ("transformer", "tree-transformer")
+    headed: ClassVar[tuple[str, ...]] = HEADED
     defining: ClassVar[tuple[str, ...]] = (
         *TrainConfig.defining,
-        *("directions", "relation_attention", "gate", "gate_state", "untyped", "level_embedding"),
+        *SCRATCH_DEFINING,
         *(
             "relation_terms",
             "relation_start",
@@ -154,9 +145,7 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
     )
     choices: ClassVar[Choices] = {
         **TrainConfig.choices,
-        "gate": (None, "sigmoid", "tanh"),
-        "gate_state": ("query", "key"),
-        "untyped": ("keep", "gate"),
+        **SCRATCH_CHOICES,
         "relation_terms": ("score", "key-value"),
         "relation_start": ("unchanged", "random"),
         "scaling": ("paper", "code"),
@@ -218,11 +207,6 @@ class SentenceConfig(PretrainedSettings, TrainConfig, kind="sentence"):
             "edges='dam' on a pretrained encoder, on the parser's trees",
             dam and self.trees in ("parser", "gold"),
         )
-
-    @property
-    def reads_labels(self) -> bool:
-        # Relation scores over edges that have no types get those of paths.
-        return super().reads_labels or self.relation_attention
 
     @property
     def pretrained(self) -> bool:

@@ -12,19 +12,8 @@ from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.training.family.edges import PROBE
 from graphdep.transforms._identity import probe
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
-
-
-def with_types(config: SentenceConfig, edges: BaseTransform) -> list[BaseTransform]:
-    """The edges, and their types where the model needs and the edges lack them."""
-    if not config.relation_attention or "edge_type" in edges(PROBE.clone()):
-        return [edges]
-    types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
-    if not (config.labels and config.directions):
-        types.append(T.MergeTypes(labels=config.labels, directions=config.directions))
-    return types
 
 
 def pretrained_edges(config: SentenceConfig) -> BaseTransform:

@@ -16,19 +16,22 @@ from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, root_sees_words, with_types
+from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, root_sees_words
 from graphdep.tasks.sentences.learning_task import SentenceTask
+from graphdep.tasks.sentences.predict_rows import predict_rows
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.tasks.sentences.published import PAPER
 from graphdep.tasks.sentences.task import Sentences
 from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
 from graphdep.training.family.edges import preset_edges
 from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.published import Published
+from graphdep.training.family.scratch import with_types
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
@@ -113,6 +116,9 @@ class SentenceFamily(TaskFamily):
             what = {1: "one text", 2: "a pair of texts"}[wanted]
             raise ValueError(f"'texts' must be {what}, as the model was trained on (got {len(texts)})")
         return super().example(task, config, vocab, relations, texts, parser)
+
+    def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
+        return predict_rows(task, request)
 
     def labels(self, splits: Splits) -> list[Label] | None:
         return splits.labels()

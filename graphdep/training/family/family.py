@@ -15,6 +15,7 @@ from graphdep.parsing import Parser, enhance
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
 from graphdep.training.family.edges import preset_edges, with_trees
+from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.loading import load_corpus
 from graphdep.training.family.parts import Parts
@@ -55,6 +56,8 @@ class TaskFamily(ABC):
     """What papers report, by task."""
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The scores of a table by task, the main one first. (default: those of the floor)"""
+    floors: ClassVar[Mapping[str, str]] = {}
+    """Further floors, such as what counting gets: the ending of their scores' names, and what each is."""
     floor_reads: ClassVar[tuple[str, ...]] = ("train",)
     """Splits that :meth:`floor` needs beside the one that is scored."""
     files: ClassVar[tuple[str, ...]] = ()
@@ -66,7 +69,21 @@ class TaskFamily(ABC):
 
     @abstractmethod
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        """What no skill gets, by the names of the metrics: ``<split>_<metric>``."""
+        """What no skill gets, by the names of the metrics: ``<split>_<metric>``, and for each of
+        :attr:`floors` ``<split>_<metric>_<ending>``.
+        """
+
+    @classmethod
+    def split_floors(cls, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
+        """What :meth:`floor` gives, apart: scores by the names of the metrics, of ``"no skill"`` and of each
+        further floor by what it is.
+        """
+        found: dict[str, dict[str, float]] = {"no skill": {}, **{about: {} for about in cls.floors.values()}}
+        for name, value in floor.items():
+            ending = next((ending for ending in cls.floors if name.endswith(f"_{ending}")), None)
+            about = "no skill" if ending is None else cls.floors[ending]
+            found[about][name if ending is None else name.removesuffix(f"_{ending}")] = value
+        return {about: scores for about, scores in found.items() if scores}
 
     def config(self, task: str) -> type[TrainConfig]:
         """The settings of one of its tasks."""
@@ -144,6 +161,17 @@ class TaskFamily(ABC):
             segment=[*range(len(trees))],
         )
         return data, trees
+
+    def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
+        """A file with what a trained model predicts for it: ``graphdep predict``.
+
+        Raises:
+            ValueError: If the file does not fit, or nothing can be predicted for one.
+        """
+        raise ValueError(
+            f"{request.checkpoint}: trained on the task {request.state.config.task!r}, which gives no "
+            f"predictions for single texts or pairs but {self.gives}: see {self.used_by}"
+        )
 
     def labels(self, splits: Splits) -> list[Label] | None:
         """The names of the classes by their numbers, for the checkpoint; :obj:`None` where there are none."""

@@ -122,10 +122,13 @@ class Splits:
         return sha.hexdigest()[:16]
 
     def describe(self) -> dict[str, object]:
-        """Sizes, what the parser failed on, and what of words and labels is unknown or cut."""
+        """Sizes, what the parser failed on, and what of words and labels is unknown or cut; what a dataset
+        says beside these in a ``"note"`` is among the ``"notes"``.
+        """
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
         chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
         described = {split: dataset.describe() for split, dataset in self.datasets.items()}
+        notes = [f"{split}: {about['note']}" for split, about in described.items() if "note" in about]
         parser = next(iter(self.datasets.values())).parser_fingerprint
         # A pretrained encoder has no words of ours: then the different ones of the first split.
         words = len(self.vocab) if self.vocab is not NO_WORDS else next(iter(described.values()))["forms"]
@@ -139,6 +142,7 @@ class Splits:
                 key: {split: about[key] for split, about in described.items() if key in about}
                 for key in ("unknown_relations", "cut_words")
             },
+            **({"notes": notes} if notes else {}),
         }
 
 

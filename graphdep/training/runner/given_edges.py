@@ -19,7 +19,8 @@ def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> d
         ValueError: If they are not those of the training, or if those that are known here by the name in the
             checkpoint are not.
     """
-    config, trained = dict(state["config"]), state.get("own_edges") or {}
+    config, own = dict(state["config"]), state.get("own_edges") or {}
+    trained = {setting: was for setting, was in own.items() if setting in config and _names_edges(setting)}
     if edges is not None:
         name = name_of(edges)
         mine = identity(resolve(name))  # loads an entry point, which then is known
@@ -29,17 +30,20 @@ def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> d
             raise ValueError(f"'edges' must be those of the training, {were[:200]!r} (got {mine!r})")
         config |= dict.fromkeys(same, name)
     for setting, was in trained.items():
-        used = config.get(setting)
-        if not isinstance(used, str) or not is_known(used):
+        named = config.get(setting)
+        if not isinstance(named, str) or not is_known(named):
             continue
-        if not same_behaviour(mine := identity(resolve(used)), was):
+        if not same_behaviour(mine := identity(resolve(named)), was):
             raise ValueError(
-                f"edges {used[:200]!r} are not those of the training: {was[:200]!r} then, {mine!r} now"
+                f"edges {named[:200]!r} are not those of the training: {was[:200]!r} then, {mine!r} now"
             )
     return {**state, "config": config}
 
 
 def _names(config: Mapping[str, Any]) -> list[str]:
     """The names of all edges in settings, whatever task they are of."""
-    settings = {setting: name for setting, name in config.items() if setting.endswith("edges")}
-    return [name for name in settings.values() if isinstance(name, str)]
+    return [name for setting, name in config.items() if _names_edges(setting) and isinstance(name, str)]
+
+
+def _names_edges(setting: object) -> bool:
+    return str(setting).endswith("edges")

@@ -26,7 +26,7 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport
 from graphdep.training.runner.evaluation import count_parameters, score_split
-from graphdep.training.runner.predictions import PREDICTIONS
+from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
 from graphdep.transforms.registry import UnknownEdgesError
@@ -105,6 +105,7 @@ def _train(
 ) -> dict[str, Any]:
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
+    config.own_edges()  # edges that cannot be told from others fail here, not at the first checkpoint
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
     if resume and (finished := _finished(folder, state)) is not None:
@@ -277,6 +278,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
     scored = Scored()
     for split in config.splits[1:]:
         scored = scored | score_split(task, splits, split, config, run.folder)
+    tested = "test" in config.splits
     return {
         "task": config.task,
         "model": config.model,
@@ -293,6 +295,7 @@ def _result(mine: RunState, run: RunCheckpoint, splits: Splits, found: float | N
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
+        "predictions": len(read_predictions(run.folder / PREDICTIONS)[0]) if tested else None,
         "data": state.data,
         "config": config.to_dict(),
         "own_edges": config.own_edges(),

@@ -114,6 +114,7 @@ def _read(path: Path) -> Run:
         result = json.loads(beside.read_text(encoding="utf-8"))
         run = Run(path, target, prediction, str(result["task"]), str(result["model"]))
         examples = result.get("data", {}).get("examples", {}).get("test")  # older runs do not have it
+        examples = result.get("predictions", examples)  # not every task has one prediction an example
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{beside}: damaged, or not the result of a run ({error!r})") from None
     if examples not in (None, len(target)):

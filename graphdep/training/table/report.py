@@ -50,7 +50,10 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         "epochs",
         "s/epoch",
     ]
-    rows: Cells = [["(no skill)", *_beside(summary["floor"], columns), "", "", "", ""]]
+    floors = _floors(summary) or {"no skill": {}}
+    rows: Cells = [
+        [f"({about})", *_beside(scores, columns), "", "", "", ""] for about, scores in floors.items()
+    ]
     if summary["reference"]:
         rows.append(["(references)", *_beside(summary["reference"], columns), "", "", "", ""])
     for row in summary["rows"]:
@@ -72,8 +75,12 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     # Test first: the epoch was chosen on val, and p is of the test split.
     return family_of(summary["task"]).columns.get(summary["task"]) or tuple(
-        sorted(summary["floor"], key=lambda name: not name.startswith("test_"))
+        sorted(_floors(summary).get("no skill", {}), key=lambda name: not name.startswith("test_"))
     )
+
+
+def _floors(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
+    return family_of(summary["task"]).split_floors(summary["floor"])
 
 
 def markdown(summary: dict[str, Any]) -> str:
@@ -156,6 +163,7 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         )
         cut = ", ".join(f"{words} of {split}" for split, words in data["cut_words"].items() if words)
         lines += [f"- words cut at max_length: {cut}"] if cut else []
+        lines += [f"- {note}" for note in data.get("notes", ())]  # what only some tasks have to say
     return lines
 
 

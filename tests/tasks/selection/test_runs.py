@@ -41,6 +41,7 @@ def test_every_model_trains_and_is_scored_by_pools(model, pools, tmp_path):
         # one right candidate a pool
         assert result["metrics"][f"{split}_MAP"] == pytest.approx(result["metrics"][f"{split}_MRR"])
     assert (tmp_path / "predictions.csv").read_text().count("\n") == 1 + 5
+    assert (result["data"]["examples"]["test"], result["predictions"]) == (50, 5)
     assert evaluate_own(tmp_path / "best.ckpt")["metrics"] == {
         name: value for name, value in result["metrics"].items() if name.startswith("test")
     }

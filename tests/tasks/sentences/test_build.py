@@ -7,10 +7,10 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, to_data
-from graphdep.tasks.sentences.build import build_encoder
 from graphdep.training import MODELS, TrainConfig
 from graphdep.training.family.by_task import build_edges, build_task, load_splits
 from graphdep.training.family.parts import Parts
+from graphdep.training.family.scratch import build_encoder
 from graphdep.transforms import PRESETS, resolve
 
 

@@ -185,7 +185,7 @@ def test_learning_rates_of_what_is_new(short, corpus):
         ),
         ({"model": "bert-dt-lr", "gate_state": "key"}, "'gate_state' is for a gate of relation scores"),
         ({"model": "bert-g2g", "max_distance": 4}, "'max_distance' is for edges dt, dt-related, gate"),
-        ({"labels": False}, "'labels' is for edges "),
+        ({"labels": False}, "'labels' is for models that read"),
         (
             {"position_embedding": False},
             "'position_embedding' is for an encoder that is trained from scratch",

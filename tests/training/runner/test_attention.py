@@ -11,7 +11,7 @@ import graphdep
 from graphdep import NodeType, RelationVocab, Vocab, attention_map
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig
-from graphdep.training.family.family import build_task
+from graphdep.training.family.by_task import build_task
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.splits import NO_WORDS

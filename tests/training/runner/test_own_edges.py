@@ -198,6 +198,44 @@ def test_a_result_imports_nothing_either(config, tmp_path, malicious, monkeypatc
     assert not (malicious / "ran").exists()
 
 
+def test_an_entry_point_is_loaded_for_you_and_not_for_a_file(install_edges, tiny, tmp_path):
+    code = "from graphdep.transforms import resolve\ndef made():\n    return resolve('dra')\n"
+    install_edges("pkg_dra", code, governors="pkg_dra:made")
+    train(TrainConfig.of("dt", edges="governors", **{**tiny, "max_epochs": 1}), tmp_path / "run")
+    forget()
+    del sys.modules["pkg_dra"]
+    message = "'governors' are not known here: name those of entry point .* --edges governors"
+    with pytest.raises(UnknownEdgesError, match=message):
+        load_task(tmp_path / "run" / "best.ckpt")
+    assert "pkg_dra" not in sys.modules
+    load_task(tmp_path / "run" / "best.ckpt", "governors")
+    assert "pkg_dra" in sys.modules
+
+
+def test_edges_of_words(tiny, tmp_path):
+    """Which read more of the data than its trees."""
+
+    class SameWord(EdgeConstructor):
+        def build(self, nodes: Nodes) -> EdgeSet:
+            word = nodes["input_ids"]
+            same = (word == word[:, None]) & (nodes.example == nodes.example[:, None])
+            return EdgeSet(nodes, *same.nonzero().T)
+
+    register_edges("same-word", SameWord() | RootEdges())
+    train(TrainConfig.of("dt", edges="same-word", **{**tiny, "max_epochs": 1}), tmp_path)
+
+
+def test_edges_that_fail_do_so_before_the_training(tiny, tmp_path):
+    class Failing(EdgeConstructor):
+        def build(self, nodes: Nodes) -> EdgeSet:
+            raise KeyError("upos")
+
+    register_edges("failing", Failing())
+    with pytest.raises(ValueError, match=r"Failing\(\) fails on a batch of two examples: KeyError: 'upos'"):
+        train(TrainConfig.of("dt", edges="failing", **tiny), tmp_path)
+    assert not [*tmp_path.rglob("*.ckpt")]
+
+
 @pytest.mark.parametrize("own", [3, {"edges": 3}, {3: "a"}])
 def test_a_damaged_checkpoint(own, malicious):
     content = torch.load(malicious / "evil.ckpt", weights_only=True)

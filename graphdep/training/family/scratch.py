@@ -1,0 +1,74 @@
+"""From settings to an encoder of words that is trained from scratch, and to its edges."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+from torch_geometric.transforms import BaseTransform
+
+from graphdep import transforms as T
+from graphdep.nn import models as M
+from graphdep.training.family.edges import PROBE
+
+# Baselines: each takes num_words, hidden_channels, dropout and vectors.
+_BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
+    "word-average": M.WordAverage,
+    "lstm": M.LSTMEncoder,
+    "bilstm": functools.partial(M.LSTMEncoder, bidirectional=True),
+    "tree-lstm": M.TreeLSTM,
+    "bitree-lstm": functools.partial(M.TreeLSTM, bidirectional=True),
+    "tree-transformer": M.TreeTransformer,
+}
+
+
+def build_encoder(
+    config: Any, num_words: int, num_relations: int, vectors: Tensor | None = None
+) -> M.TextEncoder:
+    """The encoder of the settings, not trained.
+
+    Args:
+        config: A :class:`TrainConfig` with
+            :class:`~graphdep.training.family.scratch_settings.ScratchSettings`.
+        num_words, num_relations: Sizes of the vocabularies.
+        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+    """
+    common: dict[str, Any] = {
+        "hidden_channels": config.hidden_channels,
+        "dropout": config.dropout,
+        "vectors": vectors,
+    }
+    if config.encoder != "transformer":
+        sizes = {"heads": config.heads, "ff_channels": config.ff_channels}
+        own = sizes if config.encoder == "tree-transformer" else {}
+        return _BASELINES[config.encoder](num_words, **common, **own)
+    return M.DependencyTransformer(
+        num_words,
+        num_relations,
+        num_layers=config.num_layers,
+        heads=config.heads,
+        relation_dim=config.relation_dim,
+        ff_channels=config.ff_channels,
+        relation_attention=config.relation_attention,
+        gate=config.gate,
+        gate_state=config.gate_state,
+        untyped=config.untyped,
+        level_embedding=config.level_embedding,
+        position_embedding=config.position_embedding,
+        norm_first=config.norm_first,
+        **common,
+    )
+
+
+def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:
+    """The edges, and their types where the model needs and the edges lack them; settings as of
+    :func:`build_encoder`.
+    """
+    if not config.relation_attention or "edge_type" in edges(PROBE.clone()):
+        return [edges]
+    types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
+    if not (config.labels and config.directions):
+        types.append(T.MergeTypes(labels=config.labels, directions=config.directions))
+    return types

@@ -1,0 +1,58 @@
+"""What settings say of an encoder of words that is trained from scratch, whatever the task is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
+    {
+        "transformer": True,
+        "word-average": False,
+        "lstm": False,
+        "bilstm": False,
+        "tree-lstm": False,
+        "bitree-lstm": False,
+        "tree-transformer": False,
+    }
+)
+"""Encoders by name, and whether each reads edges."""
+HEADED = ("transformer", "tree-transformer")
+"""Those whose heads share the channels."""
+SCRATCH_DEFINING = (
+    "directions",
+    "relation_attention",
+    "gate",
+    "gate_state",
+    "untyped",
+    "level_embedding",
+)
+"""What else makes a model the one that its name says."""
+SCRATCH_CHOICES: Mapping[str, tuple[str | None, ...]] = MappingProxyType(
+    {"gate": (None, "sigmoid", "tanh"), "gate_state": ("query", "key"), "untyped": ("keep", "gate")}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScratchSettings:
+    """Settings of :class:`~graphdep.nn.models.DependencyTransformer`, for a :class:`TrainConfig` to inherit
+    from as well; it builds its encoder with :func:`~graphdep.training.family.scratch.build_encoder`.
+
+    Args:
+        directions: Tell a relation from its inverse. (default: :obj:`True`)
+        relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
+    """
+
+    directions: bool = True
+    relation_dim: int = 30
+    relation_attention: bool = True
+    gate: str | None = "sigmoid"
+    gate_state: str = "query"
+    untyped: str = "keep"
+    level_embedding: bool = True
+
+    @property
+    def reads_labels(self) -> bool:
+        # Relation scores over edges that have no types get those of paths.
+        return super().reads_labels or self.relation_attention  # type: ignore[misc]

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from graphdep.cli.output import print_scores
+from graphdep.tasks import family_of
+from graphdep.training import TrainConfig, load_splits
+from graphdep.training.family.family import TaskFamily
+from graphdep.training.table.report import markdown, table_cells
+
+
+class Counting(TaskFamily):
+    floors: ClassVar = {"lookup": "by counting"}
+
+
+FLOOR = {
+    "test_accuracy": 0.25,
+    "val_accuracy": 0.125,
+    "test_accuracy_lookup": 0.5,
+    "val_accuracy_lookup": 0.75,
+}
+
+
+def summary(**others: object) -> dict:
+    return {
+        "task": "csv",
+        "title": "Own texts",
+        "command": "",
+        "rows": [],
+        "floor": FLOOR,
+        "reference": {},
+        "signature": {},
+        "paper": None,
+        "encoders": [],
+        "decoded": "",
+        **others,
+    }
+
+
+def test_floors_by_what_they_are():
+    assert Counting.split_floors(FLOOR) == {
+        "no skill": {"test_accuracy": 0.25, "val_accuracy": 0.125},
+        "by counting": {"test_accuracy": 0.5, "val_accuracy": 0.75},
+    }
+    assert TaskFamily.split_floors(FLOOR) == {"no skill": FLOOR}
+    assert Counting.split_floors({}) == {}
+
+
+def test_further_floors_are_rows_of_a_table_and_columns_of_a_score(monkeypatch, capsys):
+    monkeypatch.setattr(type(family_of("csv")), "floors", Counting.floors)
+    header, rows = table_cells(summary())
+    assert [name for name in header if "accuracy" in name] == ["test_accuracy", "val_accuracy"]
+    place = header.index("val_accuracy")
+    assert [(row[0], row[1], row[place]) for row in rows] == [
+        ("(no skill)", "0.2500", "0.1250"),
+        ("(by counting)", "0.5000", "0.7500"),
+    ]
+    assert {len(row) for row in rows} == {len(header)}
+    result = {"task": "csv", "model": "dt", "seed": 0, "floor": FLOOR, "reference": {}, "signature": {}}
+    print_scores({**result, "metrics": {"test_accuracy": 0.7}, "parameters": 1, "checkpoint": "best.ckpt"})
+    said = capsys.readouterr().out
+    assert [said.index(text) for text in ("score", "no skill", "by counting")] == sorted(
+        said.index(text) for text in ("score", "no skill", "by counting")
+    )
+    assert all(text in said for text in ("0.7000", "0.2500", "0.5000"))
+
+
+def test_what_a_dataset_says_of_itself_is_under_the_table(corpus, monkeypatch):
+    splits = load_splits(TrainConfig.of("dt", **corpus), ("train",))
+    assert "notes" not in splits.describe()
+    whole = splits["train"].describe()
+    monkeypatch.setattr(type(splits["train"]), "describe", lambda self: whole | {"note": "3 words of no use"})
+    data = splits.describe()
+    assert data["notes"] == ["train: 3 words of no use"]
+    row = {"name": "dt", "label": "dt", "model": "dt", "about": "", "n": 0, "metrics": {}, "failed": {}}
+    row |= {"against": None, "capped": 0, "data": data}
+    assert "\n- train: 3 words of no use\n" in markdown(summary(rows=[row]))
