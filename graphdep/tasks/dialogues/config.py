@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from graphdep.decoding import DecodeConfig
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.train_config import Choices, TrainConfig
+from graphdep.training.family.setting import setting
+from graphdep.training.family.train_config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +57,9 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     model: str = "transformer-dra"
     edges: str | None = "dra"
     max_distance: int = 1
-    parse_errors: float = 0.0
-    min_freq: int = 3
+    parse_errors: float = setting(0.0, defines=True, free=True)
+    min_freq: int = setting(3, published=True)
+    seed: int = setting(0, free=True)  # responses are drawn by it, too
     max_epochs: int = 10
     patience: int | None = None
     batch_size: int = 40
@@ -67,28 +69,28 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     weight_decay: float = 0.01
     hidden_channels: int = 768
     num_layers: int = 3
-    context_layers: int = 3
-    decoder_layers: int = 3
+    context_layers: int = setting(3, published=True)
+    decoder_layers: int = setting(3, published=True)
     heads: int = 16
     ff_channels: int = 3072
     dropout: float = 0.1
-    mur: bool = True
-    duor: bool = True
-    max_turns: int = 4
-    max_words: int = 50
+    mur: bool = setting(True, defines=True)
+    duor: bool = setting(True, defines=True)
+    max_turns: int = setting(4, published=True, free=True)
+    max_words: int = setting(50, published=True, free=True)
     lower: bool = True
-    pieces: int | None = None
-    overlap: str = "keep"
-    strategy: str = "greedy"
-    beams: int = 4
-    max_length: int = 50
-    min_length: int = 0
-    length_penalty: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    temperature: float = 1.0
-    no_repeat_ngram: int = 0
-    limit_generate: int | None = None
+    pieces: int | None = setting(None, defines=True)
+    overlap: str = setting("keep", choices=("keep", "drop"), published=True, free=True)
+    strategy: str = setting("greedy", late=True)
+    beams: int = setting(4, late=True)
+    max_length: int = setting(50, late=True)
+    min_length: int = setting(0, late=True)
+    length_penalty: float = setting(1.0, late=True)
+    top_k: int = setting(0, late=True)
+    top_p: float = setting(1.0, late=True)
+    temperature: float = setting(1.0, late=True)
+    no_repeat_ngram: int = setting(0, late=True)
+    limit_generate: int | None = setting(None, late=True)
 
     models: ClassVar[Mapping[str, ModelPreset]] = DIALOGUE_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {
@@ -102,22 +104,6 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         "hran": False,
     }
     headed: ClassVar[tuple[str, ...]] = tuple(encoders)  # the decoder of the others may have heads as well
-    defining: ClassVar[tuple[str, ...]] = (*TrainConfig.defining, "parse_errors", "pieces", "mur", "duor")
-    published_with: ClassVar[tuple[str, ...]] = (
-        *TrainConfig.published_with,
-        *("context_layers", "decoder_layers"),
-        *("max_turns", "max_words", "min_freq", "overlap"),
-    )
-    late: ClassVar[tuple[str, ...]] = (
-        *("limit_generate", "strategy", "beams", "max_length", "min_length", "length_penalty"),
-        *("top_k", "top_p", "temperature", "no_repeat_ngram"),
-    )
-    free: ClassVar[tuple[str, ...]] = (
-        *TrainConfig.free,
-        *("seed", "parse_errors", "overlap", "max_turns", "max_words"),
-        *late,
-    )
-    choices: ClassVar[Choices] = {**TrainConfig.choices, "overlap": ("keep", "drop")}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.train_config import Choices, TrainConfig
+from graphdep.training.family.setting import setting
+from graphdep.training.family.train_config import TrainConfig
 
 CORPORA = ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "dailydialog-selection")
 POST_TRAINING_MODELS: dict[str, ModelPreset] = {
@@ -46,7 +47,7 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
     task: str = "post-train"
     model: str = "bert-fp"
     encoder: str = "bert-base-uncased"
-    corpus: str = "ubuntu"
+    corpus: str = setting("ubuntu", choices=CORPORA, defines=True)
     edges: str | None = "transformer"
     parser: str = "chain"
     max_distance: int = 2
@@ -62,18 +63,15 @@ class PostTrainingConfig(TrainConfig, kind="post-training"):
     heads: int = 12
     ff_channels: int = 3072
     dropout: float = 0.1
-    short_context: int = 3
-    max_length: int = 240
-    share_masked: float = 0.15
+    short_context: int = setting(3, defines=True)
+    max_length: int = setting(240, at_least=4)
+    share_masked: float = setting(0.15, defines=True)
     limit_eval: int | None = None
 
     models: ClassVar[Mapping[str, ModelPreset]] = POST_TRAINING_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {}
     any_encoder: ClassVar[bool] = True
     headed: ClassVar[tuple[str, ...]] = ()
-    defining: ClassVar[tuple[str, ...]] = (*TrainConfig.defining, "corpus", "short_context", "share_masked")
-    choices: ClassVar[Choices] = {**TrainConfig.choices, "corpus": CORPORA}
-    at_least: ClassVar[Mapping[str, float]] = {"max_length": 4}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,10 @@ from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.pretrained_settings import PretrainedSettings
-from graphdep.training.family.train_config import Choices, TrainConfig
+from graphdep.training.family.setting import setting
+from graphdep.training.family.train_config import TrainConfig
+
+_DIRECTIONS = ("ancestors", "descendants", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,16 +77,17 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     task: str = "ubuntu"
     model: str = "bert-sia"
     encoder: str = "bert-base-uncased"
-    base: str | None = None
+    base: str | None = setting(None, published=True)
     edges: str | None = "transformer"
-    sia_edges: str | None = "sia"
-    sia_layer: int | None = None
-    sia_layers: int = 2
-    sia_block: str = "attention"
-    sia_mask: str = "additive"
-    direction: str = "ancestors"
-    special: str = "example"
-    mlp_layers: int = 1
+    sia_edges: str | None = setting("sia", defines=True, free=True)
+    sia_layer: int | None = setting(None, defines=True)
+    sia_layers: int = setting(2, defines=True)
+    sia_block: str = setting("attention", choices=BLOCKS, defines=True)
+    sia_mask: str = setting("additive", choices=MASKS, defines=True)
+    direction: str = setting("ancestors", choices=_DIRECTIONS, defines=True, free=True)
+    special: str = setting("example", choices=("example", "cls", "none"), defines=True, free=True)
+    max_sum: int = setting(4, defines=True)
+    mlp_layers: int = setting(1, defines=True)
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 2
@@ -97,52 +101,22 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     heads: int = 4
     ff_channels: int = 1024
     dropout: float = 0.1
-    max_length: int = 256
-    max_turns: int | None = None
-    limit_eval: int | None = None
-    overlap: str | None = None
-    negatives_from: str | None = None
-    pool_size: int | None = 10
-    filter: str = "both"
-    recall: str = "fraction"
-    ties: str = "mid"
+    # [CLS], [SEP], a piece of the response, [SEP].
+    max_length: int = setting(256, at_least=4, published=True, free=True)
+    max_turns: int | None = setting(None, published=True, free=True)
+    limit_eval: int | None = setting(None, published=True, free=True)
+    overlap: str | None = setting(None, choices=(None, "keep", "drop"), published=True, free=True)
+    negatives_from: str | None = setting(None, choices=(None, "log", "split"), published=True, free=True)
+    pool_size: int | None = setting(10, published=True, free=True)
+    filter: str = setting("both", choices=FILTERS, free=True)
+    recall: str = setting("fraction", choices=RECALLS, free=True)
+    ties: str = setting("mid", choices=TIES, free=True)
 
     models: ClassVar[Mapping[str, ModelPreset]] = SELECTION_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {"transformer": True}
     any_encoder: ClassVar[bool] = True
     headed: ClassVar[tuple[str, ...]] = ("transformer",)
-    defining: ClassVar[tuple[str, ...]] = (
-        *TrainConfig.defining,
-        *("sia_edges", "sia_layer", "sia_layers", "sia_block", "sia_mask", "max_sum", "direction", "special"),
-        *("mlp_layers", "freeze_layers"),
-    )
-    published_with: ClassVar[tuple[str, ...]] = (
-        *TrainConfig.published_with,
-        *("base", "max_length", "max_turns", "limit_eval", "layer_decay", "head_lr"),
-        *("overlap", "negatives_from", "pool_size"),
-    )
-    free: ClassVar[tuple[str, ...]] = (
-        *TrainConfig.free,
-        *("sia_edges", "direction", "special", "max_length", "max_turns", "limit_eval"),
-        *("overlap", "negatives_from", "pool_size"),
-        *("filter", "recall", "ties"),
-    )
     edge_settings: ClassVar[tuple[str, ...]] = ("edges", "sia_edges")
-    choices: ClassVar[Choices] = {
-        **TrainConfig.choices,
-        "sia_block": BLOCKS,
-        "sia_mask": MASKS,
-        "direction": ("ancestors", "descendants", "both"),
-        "special": ("example", "cls", "none"),
-        "overlap": (None, "keep", "drop"),
-        "negatives_from": (None, "log", "split"),
-        "filter": FILTERS,
-        "recall": RECALLS,
-        "ties": TIES,
-    }
-    at_least: ClassVar[Mapping[str, float]] = {
-        "max_length": 4,  # [CLS], [SEP], a piece of the response, [SEP]
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

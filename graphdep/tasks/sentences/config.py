@@ -13,16 +13,13 @@ from graphdep.tasks.sentences.task import Sentences
 from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
-from graphdep.training.family.scratch_settings import (
-    HEADED,
-    SCRATCH_CHOICES,
-    SCRATCH_DEFINING,
-    SCRATCH_ENCODERS,
-    ScratchSettings,
-)
-from graphdep.training.family.train_config import Choices, TrainConfig
+from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS, ScratchSettings
+from graphdep.training.family.setting import setting
+from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms import PRESETS, preset_options
 
+_LINKS = ("both", "to_word", "to_relation", "none")
+_POSITIONS = ("sequence", "dependent", "zero")
 # Which settings only some models read.
 _OF_PIECES = ("pieces", "max_length")
 _OF_TERMS = ("relation_terms", "relation_start")
@@ -87,6 +84,7 @@ class SentenceConfig(PretrainedSettings, ScratchSettings, TrainConfig, kind="sen
     task: str = DEFAULT_TASK
     model: str = "dt"
     edges: str | None = "dt"
+    labels: bool = setting(True, later=False)  # runs on sentences have always had it
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 30
@@ -101,63 +99,27 @@ class SentenceConfig(PretrainedSettings, ScratchSettings, TrainConfig, kind="sen
     ff_channels: int = 300
     dropout: float = 0.0
     head_channels: int = 50
-    relation_terms: str = "score"
-    relation_start: str = "unchanged"
-    scaling: str = "paper"
-    arcs: str = "basic"
-    pieces: str | None = None
-    links: str = "both"
-    cls_links: bool = True
-    relation_links: bool = False
-    relation_position: str = "sequence"
-    type_embedding: bool = True
-    val_from: str | None = None
-    max_length: int = 128
+    relation_terms: str = setting("score", choices=("score", "key-value"), defines=True, later=True)
+    relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True, later=True)
+    scaling: str = setting("paper", choices=("paper", "code"), defines=True, later=True)
+    arcs: str = setting("basic", choices=ARCS, defines=True, later=True)
+    pieces: str | None = setting(None, choices=(None, "first", "all"), defines=True, later=True)
+    links: str = setting("both", choices=_LINKS, defines=True, later=True)
+    cls_links: bool = setting(True, defines=True, later=True)
+    relation_links: bool = setting(False, defines=True, later=True)
+    relation_position: str = setting("sequence", choices=_POSITIONS, defines=True, later=True)
+    type_embedding: bool = setting(True, defines=True, later=True)
+    val_from: str | None = setting(None, choices=(None, "train", "dev"), later=True)
+    # [CLS], a piece of each of two sentences, two [SEP].
+    max_length: int = setting(128, at_least=5, published=True, free=True, later=True)
+    freeze_layers: int = setting(0, later=True)
+    head_lr: float | None = setting(None, later=True)
+    layer_decay: float = setting(1.0, later=True)
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
     encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     any_encoder: ClassVar[bool] = True
     headed: ClassVar[tuple[str, ...]] = HEADED
-    defining: ClassVar[tuple[str, ...]] = (
-        *TrainConfig.defining,
-        *SCRATCH_DEFINING,
-        *(
-            "relation_terms",
-            "relation_start",
-            "scaling",
-            "arcs",
-            "pieces",
-            "links",
-            "cls_links",
-            "relation_links",
-        ),
-        *("relation_position", "type_embedding", "freeze_layers"),
-    )
-    published_with: ClassVar[tuple[str, ...]] = (
-        *TrainConfig.published_with,
-        *("relation_dim", "max_length", "head_lr", "layer_decay"),
-    )
-    free: ClassVar[tuple[str, ...]] = (*TrainConfig.free, "max_length")
-    later: ClassVar[tuple[str, ...]] = (
-        *("relation_terms", "relation_start", "scaling", "arcs", "pieces", "links", "cls_links"),
-        *("relation_links", "relation_position", "type_embedding", "val_from", "max_length"),
-        *("freeze_layers", "head_lr", "layer_decay"),
-    )
-    choices: ClassVar[Choices] = {
-        **TrainConfig.choices,
-        **SCRATCH_CHOICES,
-        "relation_terms": ("score", "key-value"),
-        "relation_start": ("unchanged", "random"),
-        "scaling": ("paper", "code"),
-        "arcs": ARCS,
-        "pieces": (None, "first", "all"),
-        "links": ("both", "to_word", "to_relation", "none"),
-        "relation_position": ("sequence", "dependent", "zero"),
-        "val_from": (None, "train", "dev"),
-    }
-    at_least: ClassVar[Mapping[str, float]] = {
-        "max_length": 5,  # [CLS], a piece of each of two sentences, two [SEP]
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 
 
@@ -32,25 +33,15 @@ class CSVConfig(SentenceConfig, kind="csv"):
     """
 
     task: str = "csv"
-    train: str | None = None
-    val: str | None = None
-    test: str | None = None
-    text_columns: str | None = None
-    label_column: str | None = None
+    train: str | None = setting(None, place=True)
+    val: str | None = setting(None, place=True)
+    test: str | None = setting(None, place=True)
+    text_columns: str | None = setting(None, free=True)
+    label_column: str | None = setting(None, free=True)
     val_fraction: float = 0.1
     val_seed: int = 0
-    max_words: int = MAX_WORDS
-    truncate: bool = False
-
-    free: ClassVar[tuple[str, ...]] = (
-        *SentenceConfig.free,
-        "text_columns",
-        "label_column",
-        "max_words",
-        "truncate",
-    )
-    later: ClassVar[tuple[str, ...]] = (*SentenceConfig.later, "max_words", "truncate")
-    places: ClassVar[tuple[str, ...]] = (*SentenceConfig.places, "train", "val", "test")
+    max_words: int = setting(MAX_WORDS, free=True, later=True)
+    truncate: bool = setting(False, free=True, later=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphdep.training.family.setting import setting
+
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainedSettings:
@@ -18,9 +20,9 @@ class PretrainedSettings:
         layer_decay: Factor of the learning rate from one layer to the one below. (default: :obj:`1.0`)
     """
 
-    freeze_layers: int = 0
-    head_lr: float | None = None
-    layer_decay: float = 1.0
+    freeze_layers: int = setting(0, defines=True)
+    head_lr: float | None = setting(None, published=True)
+    layer_decay: float = setting(1.0, published=True)
 
     if TYPE_CHECKING:  # of the other base
         encoder: str

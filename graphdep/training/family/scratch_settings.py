@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from graphdep.training.family.setting import setting
+
 SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
     {
         "transformer": True,
@@ -20,18 +22,6 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
 """Encoders by name, and whether each reads edges."""
 HEADED = ("transformer", "tree-transformer")
 """Those whose heads share the channels."""
-SCRATCH_DEFINING = (
-    "directions",
-    "relation_attention",
-    "gate",
-    "gate_state",
-    "untyped",
-    "level_embedding",
-)
-"""What else makes a model the one that its name says."""
-SCRATCH_CHOICES: Mapping[str, tuple[str | None, ...]] = MappingProxyType(
-    {"gate": (None, "sigmoid", "tanh"), "gate_state": ("query", "key"), "untyped": ("keep", "gate")}
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +34,13 @@ class ScratchSettings:
         relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
     """
 
-    directions: bool = True
-    relation_dim: int = 30
-    relation_attention: bool = True
-    gate: str | None = "sigmoid"
-    gate_state: str = "query"
-    untyped: str = "keep"
-    level_embedding: bool = True
+    directions: bool = setting(True, defines=True)
+    relation_dim: int = setting(30, published=True)
+    relation_attention: bool = setting(True, defines=True)
+    gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)
+    gate_state: str = setting("query", choices=("query", "key"), defines=True)
+    untyped: str = setting("keep", choices=("keep", "gate"), defines=True)
+    level_embedding: bool = setting(True, defines=True)
 
     @property
     def reads_labels(self) -> bool:

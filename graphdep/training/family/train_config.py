@@ -14,14 +14,15 @@ from typing import Any, ClassVar, get_type_hints
 from graphdep.io.limits import LIMITS, check_limit
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
+from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
 from graphdep.transforms import edge_names, preset_options, resolve
 from graphdep.transforms._identity import identity
 from graphdep.transforms.registry import check_known, is_known, is_own
 
-PLACES = ("root", "raw_from", "num_workers", "accelerator")
-_UNNAMED = PLACES[1:]  # two that an evaluation takes from no checkpoint, and one that names nothing
-Choices = Mapping[str, tuple[str | None, ...]]
+_TREES = ("parser", "gold", "random", "chain", "reversed")
+# Two that an evaluation takes from no checkpoint, and one that names nothing.
+_UNNAMED = ("raw_from", "num_workers", "accelerator")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,38 +82,38 @@ class TrainConfig:
 
     task: str
     model: str
-    encoder: str = "transformer"
-    edges: str | None
-    trees: str = "parser"
-    labels: bool = True
-    max_distance: int
-    max_sum: int = 4
-    parser: str = "bundled"
-    root: str | None = None
-    raw_from: str | None = None
+    encoder: str = setting("transformer", defines=True)
+    edges: str | None = setting(defines=True, free=True)
+    trees: str = setting("parser", choices=_TREES, defines=True, free=True)
+    labels: bool = setting(True, defines=True, later=True)
+    max_distance: int = setting(defines=True)
+    max_sum: int = setting(4, free=True)
+    parser: str = setting("bundled", free=True)
+    root: str | None = setting(None, place=True)
+    raw_from: str | None = setting(None, place=True)
     limit_train: int | None = None
     min_freq: int
     vectors: str | None = None
     seed: int = 0
     max_epochs: int
     patience: int | None
-    batch_size: int
-    batch_tokens: int | None = None
-    optimizer: str
-    lr: float
-    warmup_steps: int | None = None
-    weight_decay: float
+    batch_size: int = setting(published=True, free=True)
+    batch_tokens: int | None = setting(None, published=True, free=True)
+    optimizer: str = setting(choices=("adagrad", "adam", "adamw", "sgd"), published=True)
+    lr: float = setting(published=True)
+    warmup_steps: int | None = setting(None, published=True)
+    weight_decay: float = setting(published=True)
     clip: float | None = None
-    hidden_channels: int
-    num_layers: int
-    heads: int
-    ff_channels: int
-    dropout: float
-    position_embedding: bool = True
-    norm_first: bool = False
-    precision: str = "32-true"
-    num_workers: int = 0
-    accelerator: str = "auto"
+    hidden_channels: int = setting(published=True)
+    num_layers: int = setting(published=True)
+    heads: int = setting(published=True)
+    ff_channels: int = setting(published=True)
+    dropout: float = setting(published=True)
+    position_embedding: bool = setting(True, defines=True)
+    norm_first: bool = setting(False, published=True)
+    precision: str = setting("32-true", choices=("32-true", "bf16-mixed", "16-mixed"), free=True)
+    num_workers: int = setting(0, place=True)
+    accelerator: str = setting("auto", choices=("auto", "cpu", "gpu"), place=True)
 
     kind: ClassVar[str]
     """The kind of task whose settings these are."""
@@ -125,39 +126,17 @@ class TrainConfig:
     """Whether other names stand for pretrained encoders, which read edges."""
     headed: ClassVar[tuple[str, ...]]
     """Encoders whose heads share the channels."""
-    defining: ClassVar[tuple[str, ...]] = (
-        "encoder",
-        "edges",
-        "trees",
-        "labels",
-        "max_distance",
-        "position_embedding",
-    )
-    """What makes a model the one that its name says; every row's name shows settings that change it."""
-    published_with: ClassVar[tuple[str, ...]] = (
-        *("hidden_channels", "num_layers", "heads", "ff_channels", "dropout", "norm_first"),
-        *("optimizer", "lr", "warmup_steps", "weight_decay", "batch_size", "batch_tokens"),
-    )
-    """What else the paper's figures were made with; beside other values they say nothing."""
-    free: ClassVar[tuple[str, ...]] = ("parser", "trees", "edges", "max_sum", "precision")
-    free += ("batch_size", "batch_tokens")
-    """What the weights do not depend on."""
-    places: ClassVar[tuple[str, ...]] = PLACES
-    """Where a run is computed and where its files lie, which is not what it computes."""
-    late: ClassVar[tuple[str, ...]] = ()
-    """What is read only after the training."""
-    later: ClassVar[tuple[str, ...]] = ("labels",)
-    """Settings that came later: at their defaults they leave a run the digest that it had without them."""
     edge_settings: ClassVar[tuple[str, ...]] = ("edges",)
     """Settings that name edges: the papers', or your own."""
-    choices: ClassVar[Choices] = {
-        "trees": ("parser", "gold", "random", "chain", "reversed"),
-        "optimizer": ("adagrad", "adam", "adamw", "sgd"),
-        "precision": ("32-true", "bf16-mixed", "16-mixed"),
-        "accelerator": ("auto", "cpu", "gpu"),
-    }
-    at_least: ClassVar[Mapping[str, float]] = {}
-    """Least values that are higher here than in :data:`~graphdep.io.limits.LIMITS`, which has all others."""
+    # What the fields say of themselves, see `setting`.
+    defining = Marked("defines")
+    published_with = Marked("published")
+    free = Marked("free", "late")
+    late = Marked("late")
+    later = Marked("later")
+    places = Marked("place")
+    choices = Told[tuple[str | None, ...]]("choices")
+    at_least = Told[float]("at_least")
 
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -180,9 +159,10 @@ class TrainConfig:
             raise ValueError(f"'clip' must be above 0 (got {self.clip!r})")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"'dropout' must be in 0 <= dropout < 1 (got {self.dropout!r})")
+        at_least = self.at_least
         for name, value in self.to_dict().items():
             if name in LIMITS and isinstance(value, (int, float)):  # `pieces` may be a text
-                check_limit(name, value, self.at_least.get(name))
+                check_limit(name, value, at_least.get(name))
         if self.encoder in self.headed and self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
         if (self.edges is None) == self.encoders.get(self.encoder, True):
@@ -367,9 +347,8 @@ class TrainConfig:
 
     def digest(self, data: str = "") -> str:
         """Eight hexadecimal digits of everything that decides the result, and of ``data``'s digest."""
-        defaults = {
-            field.name: field.default for field in dataclasses.fields(self) if field.name in self.later
-        }
+        later = self.later
+        defaults = {field.name: field.default for field in dataclasses.fields(self) if field.name in later}
         state = {
             key: value
             for key, value in self.to_dict().items()
