@@ -106,7 +106,7 @@ CORPORA: dict[str, Callable[[Path], object]] = {
 
 @cache
 def checkpoint_for(name: str, folder: Path) -> Path:
-    """A run of one epoch, in a folder of the session."""
+    """A run of one epoch, in a folder that all examples share."""
     task, write, options = RUNS[name]
     settings = {**write(folder / task), "task": task, "parser": "bundled", **options}
     sizes = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "max_epochs": 1, "accelerator": "cpu"}
