@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphdep.tasks.dialogues.family import DialogueFamily
+from graphdep.tasks.labels.family import LabelFamily
 from graphdep.tasks.post_training.family import PostTrainingFamily
 from graphdep.tasks.selection.family import SelectionFamily
 from graphdep.tasks.sentences.family import SentenceFamily
@@ -24,6 +25,7 @@ FAMILIES: tuple[TaskFamily, ...] = (
     DialogueFamily(),
     SelectionFamily(),
     PostTrainingFamily(),
+    LabelFamily(),
 )
 """The families of this package."""
 

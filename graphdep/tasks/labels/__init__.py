@@ -1,0 +1,1 @@
+"""A label for each word: settings, models, learning and the family."""

@@ -1,0 +1,43 @@
+"""The rows of a result table on labels of words: which encoder, over which edges."""
+
+from __future__ import annotations
+
+from graphdep.training.family.model_preset import ModelPreset
+
+_PLAIN: dict[str, object] = {"relation_attention": False, "level_embedding": False}
+
+
+def _row(summary: str, edges: str | None, **overrides: object) -> ModelPreset:
+    # All rows stand on the treebank's trees, so that they share their data; model@parser has a parser's.
+    return ModelPreset(summary, edges, "gold", overrides)
+
+
+def _plain(summary: str, edges: str, **overrides: object) -> ModelPreset:
+    return _row(summary, edges, **_PLAIN, **overrides)
+
+
+def _baseline(summary: str, encoder: str) -> ModelPreset:
+    return _row(summary, None, **_PLAIN, encoder=encoder)
+
+
+LABEL_MODELS: dict[str, ModelPreset] = {
+    "transformer": _plain("no syntax: every word sees every other", "transformer"),
+    "transformer-nopos": _plain(
+        "no syntax and no positions: a sentence is a bag of words", "transformer", position_embedding=False
+    ),
+    "dt": _row("Dependency-Transformer: pairs of words are typed by their path in the tree", "dt"),
+    "dt-nopos": _row("DT without position embedding", "dt", position_embedding=False),
+    "dt-related": _row("DT that attends to related pairs only", "dt-related"),
+    "dra": _plain(
+        "DRA: a word sees its dependents and itself, and has no position", "dra", position_embedding=False
+    ),
+    "sia": _plain("SIA: a word sees its ancestors, and words of small depth one another", "sia"),
+    "bilstm": _baseline("LSTM over the words in both directions", "bilstm"),
+    "lstm": _baseline("LSTM over the words, which has not read what follows", "lstm"),
+    "tree-lstm": _baseline("child-sum Tree-LSTM: a word with all that depends on it", "tree-lstm"),
+    "bitree-lstm": _baseline("Tree-LSTM up and down the tree", "bitree-lstm"),
+    "tree-transformer": _baseline(
+        "simplified Tree-Transformer: a word with all that depends on it", "tree-transformer"
+    ),
+    "word-average": _baseline("the word alone, without any other", "word-average"),
+}
