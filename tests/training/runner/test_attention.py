@@ -30,6 +30,7 @@ SCRATCH = {
     "sentence dt": ("dt", "sst", SENTENCE, ONE, TWO),
     "sentence transformer": ("transformer", "sst", SENTENCE, ONE, TWO),
     "pair dt": ("dt", "sick-e", {**SENTENCE, "head_channels": 4}, PAIR, TWO),
+    "labels dt": ("dt", "ud-tags", SENTENCE, ONE, TWO),
     "dialogue transformer": ("transformer", "dailydialog", DIALOGUE, TURNS, TWO),
     "dialogue dra": ("transformer-dra", "dailydialog", DIALOGUE, TURNS, TWO),
     "dialogue dialogbert": ("dialogbert", "dailydialog", DIALOGUE, TURNS, TWO),
@@ -76,11 +77,13 @@ def write(path, model, task, settings):
     words = sorted({word for text in TURNS for word in text.split()})
     pretrained = load_pretrained(config) if config.pretrained else None
     vocab, known = (Vocab(words[1:]), None) if pretrained is None else (NO_WORDS, encoder_state(pretrained))
-    relations = RelationVocab()
-    learning = build_task(config, Parts(len(vocab), len(relations), None, pretrained))
+    relations, labels = RelationVocab(), ["NOUN", "VERB"] if task == "ud-tags" else None
+    learning = build_task(
+        config, Parts(len(vocab), len(relations), None, pretrained, len(labels or []) or None)
+    )
     for parameter in learning.parameters():  # near 0 all weights would be alike
         torch.nn.init.normal_(parameter, std=0.3)
-    save_task(path, learning, RunState(config, vocab, relations, {}, None, known))
+    save_task(path, learning, RunState(config, vocab, relations, {}, None, known, labels))
     return path
 
 
