@@ -123,7 +123,7 @@ MODELS: dict[str, ModelPreset] = {
     "bert-dra": _bert("DRA's edges on it, and all of [CLS] and [SEP]", "dra"),
     "bert-sia": _bert("SIA's edges on it, in all layers", "sia"),
     "bert-dam": _bert_dam(
-        "DAM on it: a node for each arc of the enhanced++ graph; bert-dam-basic has the other rows' trees"
+        "DAM on it: a node for each arc (of the enhanced++ graph; bert-dam-basic: of the other rows' trees)"
     ),
     "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
     "bert-dam-enhanced": _bert_dam("DAM on the enhanced graph, without what ++ adds", arcs="enhanced"),

@@ -40,7 +40,7 @@ def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
         ValueError: If the edges add nodes, which only some models have an embedding for.
     """
     taken = T.preset_options(name)
-    # Labels and directions are settings of sentences alone; elsewhere the preset's own hold.
+    # Directions are settings of sentences alone; elsewhere the preset's own hold.
     options: dict[str, Any] = {
         option: getattr(config, option)
         for option in EDGE_OPTIONS
