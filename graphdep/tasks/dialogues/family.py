@@ -26,7 +26,7 @@ from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.optimizers import make_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.published import Published
-from graphdep.training.family.scored import Scored
+from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
@@ -90,7 +90,7 @@ class DialogueFamily(TaskFamily):
         trees = [truncate(tree, config.max_words) for tree in trees]
         return join_utterances([utterance_data(tree, vocab, relations) for tree in trees]), trees
 
-    def further(
+    def extra_scores(
         self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
-    ) -> Scored:
+    ) -> SplitScores:
         return score_responses(cast(DialogueTask, task), splits, split, cast(DialogueConfig, config), folder)

@@ -15,7 +15,7 @@ from graphdep.io import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.tasks.dialogues.learning_task import DialogueTask
-from graphdep.training.family.scored import Scored
+from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.vocab.detokenize import detokenize
 
@@ -27,7 +27,7 @@ def responses_name(split: str) -> str:
 
 def score_responses(
     task: DialogueTask, splits: Splits, split: str, config: DialogueConfig, folder: Path | None = None
-) -> Scored:
+) -> SplitScores:
     """Responds to a split and scores the responses against the references.
 
     The floor of BLEU is that of the split's references, shuffled, or of a constant response of the most
@@ -44,7 +44,7 @@ def score_responses(
     assert isinstance(dataset, DialogueDataset)
     chosen = spread_over(len(dataset), config.limit_generate)
     if not chosen:
-        return Scored()
+        return SplitScores()
     hypotheses = respond(task, dataset, chosen, config)
     references = responses_of(dataset, chosen, config)
     if folder is not None:
@@ -52,7 +52,7 @@ def score_responses(
     length = round(sum(map(len, references)) / len(references))
     constant = frequent_words(splits, length, config)
     if len(references) < 2:  # which cannot be shuffled
-        return Scored(_of(split, generation_metrics(hypotheses, references)))
+        return SplitScores(_of(split, generation_metrics(hypotheses, references)))
     floors = generation_floors(references, seed=0, constant=constant)
     # BLEU alone: the diversity of human responses is no floor.
     no_skill = {
@@ -61,7 +61,7 @@ def score_responses(
         if "bleu" in name
     }
     scores = generation_metrics(hypotheses, references), no_skill, floors["reference"]
-    return Scored(*(_of(split, part) for part in scores))
+    return SplitScores(*(_of(split, part) for part in scores))
 
 
 def _of(split: str, scores: dict[str, float]) -> dict[str, float]:

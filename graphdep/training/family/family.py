@@ -21,7 +21,7 @@ from graphdep.training.family.loading import load_corpus
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.published import Published
-from graphdep.training.family.scored import Scored
+from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
@@ -63,7 +63,7 @@ class TaskFamily(ABC):
     floor_reads: ClassVar[tuple[str, ...]] = ("train",)
     """Splits that :meth:`floor` needs beside the one that is scored."""
     files: ClassVar[tuple[str, ...]] = ()
-    """What :meth:`further` and :meth:`finish` leave in the folder of a run."""
+    """What :meth:`extra_scores` and :meth:`finish` leave in the folder of a run."""
 
     @abstractmethod
     def build(self, config: TrainConfig, parts: Parts) -> LearningTask:
@@ -136,11 +136,11 @@ class TaskFamily(ABC):
         """
         task.edges = self.edges(config)
 
-    def further(
+    def extra_scores(
         self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
-    ) -> Scored:
+    ) -> SplitScores:
         """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
-        return Scored()
+        return SplitScores()
 
     def example(
         self,

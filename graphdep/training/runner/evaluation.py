@@ -12,7 +12,7 @@ from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask, Outputs, join_outputs
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.family.scored import Scored
+from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import SPLITS, Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task
@@ -126,12 +126,12 @@ def _predict(task: LearningTask, splits: Splits, split: str, config: TrainConfig
 
 def score_split(
     task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
-) -> Scored:
+) -> SplitScores:
     """All that is said of a split; what is worth keeping goes to ``folder``."""
     outputs = _predict(task, splits, split, config)
     family = family_of(config.task)
-    scored = Scored(task.score(outputs, split), family.floor(task, splits, split, outputs))
-    scored = scored | family.further(task, splits, split, config, folder)
+    scored = SplitScores(task.score(outputs, split), family.floor(task, splits, split, outputs))
+    scored = scored | family.extra_scores(task, splits, split, config, folder)
     if folder is not None and split == "test":
         write_predictions(folder / PREDICTIONS, *task.compared(outputs))
     return scored

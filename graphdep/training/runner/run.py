@@ -20,7 +20,7 @@ from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.family.scored import Scored
+from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
@@ -301,7 +301,7 @@ def _result(
     edges = state.config.own_edges()
     _check_same(run.best_path, mine, state.config, state.data["digest"], edges, mine.config.late)
     config = mine.config
-    scored = Scored()
+    scored = SplitScores()
     for split in config.splits[1:]:
         scored = scored | score_split(task, splits, split, config, run.folder)
     tested = "test" in config.splits

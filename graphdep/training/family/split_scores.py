@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Scored:
+class SplitScores:
     """Scores by name, ``<split>_<metric>``.
 
     Args:
@@ -19,7 +19,7 @@ class Scored:
     floor: dict[str, float] = field(default_factory=dict)
     reference: dict[str, float] = field(default_factory=dict)
 
-    def __or__(self, other: Scored) -> Scored:
-        return Scored(
+    def __or__(self, other: SplitScores) -> SplitScores:
+        return SplitScores(
             self.metrics | other.metrics, self.floor | other.floor, self.reference | other.reference
         )
