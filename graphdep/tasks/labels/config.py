@@ -11,12 +11,11 @@ from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.scratch_settings import (
     HEADED,
-    SCRATCH_CHOICES,
-    SCRATCH_DEFINING,
     SCRATCH_ENCODERS,
     ScratchSettings,
 )
-from graphdep.training.family.train_config import Choices, TrainConfig
+from graphdep.training.family.setting import setting
+from graphdep.training.family.train_config import TrainConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +44,8 @@ class LabelConfig(ScratchSettings, TrainConfig, kind="labels"):
 
     task: str = "ud-tags"
     model: str = "dt"
-    key: str = "upos"
-    absent: str | None = None
+    key: str = setting("upos", defines=True)
+    absent: str | None = setting(None, defines=True)
     edges: str | None = "dt"
     trees: str = "gold"
     max_distance: int = 2
@@ -67,8 +66,6 @@ class LabelConfig(ScratchSettings, TrainConfig, kind="labels"):
     models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
     encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     headed: ClassVar[tuple[str, ...]] = HEADED
-    defining: ClassVar[tuple[str, ...]] = (*TrainConfig.defining, *SCRATCH_DEFINING, "key", "absent")
-    choices: ClassVar[Choices] = {**TrainConfig.choices, **SCRATCH_CHOICES}
 
     def __post_init__(self) -> None:
         if self.encoder not in self.encoders:
