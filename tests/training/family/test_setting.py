@@ -6,6 +6,7 @@ import pytest
 
 from graphdep.io.limits import LIMITS
 from graphdep.tasks.dialogues.config import DialogueConfig
+from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.post_training.config import PostTrainingConfig
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.sentences.config import SentenceConfig
@@ -13,7 +14,15 @@ from graphdep.tasks.sentences.csv_config import CSVConfig
 from graphdep.training import TrainConfig
 from graphdep.training.family.setting import Marked, Told, setting
 
-CONFIGS = (TrainConfig, SentenceConfig, CSVConfig, DialogueConfig, SelectionConfig, PostTrainingConfig)
+CONFIGS = (
+    TrainConfig,
+    SentenceConfig,
+    CSVConfig,
+    DialogueConfig,
+    LabelConfig,
+    SelectionConfig,
+    PostTrainingConfig,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -101,18 +110,20 @@ def test_settings_of_tasks_say_what_they_said():
     assert "max_sum" not in SentenceConfig.defining
     assert "seed" in DialogueConfig.free
     assert "seed" not in SentenceConfig.free
-    assert SelectionConfig.later == ("labels",)
+    pretrained = {"freeze_layers", "head_lr", "layer_decay"}  # selection has always had them
+    assert pretrained.isdisjoint(SelectionConfig.later)
+    assert pretrained < {*SentenceConfig.later}
+    assert "labels" in SelectionConfig.later
     assert "labels" not in SentenceConfig.later
-    assert {"freeze_layers", "head_lr", "layer_decay"} < {*SentenceConfig.later}
     assert [config.at_least for config in CONFIGS] == [
         {},
         *[{"max_length": 5}] * 2,
-        {},
+        *[{}] * 2,
         *[{"max_length": 4}] * 2,
     ]
 
 
-# As runs were named before a field said anything.
+# As runs were named before fields said anything.
 TEXTS = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
 DIGESTS = [
     ("sick-e", "dt", {}, "f4e66527"),
@@ -125,6 +136,7 @@ DIGESTS = [
     ("csv", "dt", {**TEXTS, "max_words": 50}, "209c69d9"),
     ("dailydialog", "transformer-dra", {}, "7ee5fc91"),
     ("dailydialog", "hred", {"strategy": "sample"}, "24f14685"),
+    ("ud-tags", "dt", {}, "317120ec"),
     ("ubuntu", "bert-sia", {}, "801d2aae"),
     ("ubuntu", "bert-sia", {"max_sum": 3}, "932dbb68"),
     ("post-train", "bert-fp", {}, "61ee796b"),
