@@ -235,3 +235,11 @@ def test_a_transform_has_a_name_by_which_it_is_found():
     assert name_of("dra") == "dra"
     with pytest.raises(TypeError, match=r"'edges' must be a name or a transform \(got int\)"):
         name_of(3)
+
+
+def test_a_factory_that_ends_the_program_is_refused():
+    def leave():
+        raise SystemExit(0)
+
+    with pytest.raises(ValueError, match="'factory' ends the program"):
+        register_edges("leaving", leave)

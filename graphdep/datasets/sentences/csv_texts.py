@@ -163,9 +163,12 @@ class CSVTexts(TextDataset):
         labels = None if self._learns_labels else self.labels
         columns = [self.text_columns, self.label_column]
         own = {"columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
-        # Else the limit changes nothing of what is read.
-        cut = {"max_words": self.word_limit.max_words} if self.word_limit.truncate else {}
-        return {**super().options(), **own, **cut}
+        limit = self.word_limit.max_words
+        if self.word_limit.truncate:
+            return {**super().options(), **own, "max_words": limit}
+        # A lower one is checked again, whatever was processed under another.
+        checked = {} if limit == MAX_WORDS else {"no_text_longer": limit}
+        return {**super().options(), **own, **checked}
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
         return {"labels": list(self.labels)}

@@ -168,8 +168,11 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
     if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
         raise ValueError(f"{path}: not a checkpoint of graphdep")
+    # By shown(): a few bytes of nested lists can have a repr that no memory holds.
     if state.get("format") != FORMAT:
-        raise ValueError(f"{path}: a checkpoint of another version ({state.get('format')!r}, not {FORMAT!r})")
+        kind = state.get("format")
+        other = shown(kind) if isinstance(kind, str) else type(kind).__name__
+        raise ValueError(f"{path}: a checkpoint of another version ({other}, not {FORMAT!r})")
     for key, kind in _KEYS.items():
         if not isinstance(state.get(key), kind):
             raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")

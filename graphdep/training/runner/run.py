@@ -177,7 +177,14 @@ def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEnc
 def _alone_in(folder: Path) -> Iterator[None]:
     """Makes the folder and holds its lock, which a kill frees as well."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ".lock", "w") as lock:
+    try:
+        # A link would lead elsewhere, and what it leads to is not ours to empty.
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if (folder / ".lock").is_symlink():
+            raise ValueError(f"{folder / '.lock'}: is a link, not the lock of a run") from None
+        raise error
+    with open(handle, "r+") as lock:
         if fcntl is not None:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

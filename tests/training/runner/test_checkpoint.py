@@ -175,3 +175,12 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path):
         AtomicCheckpointIO().save_checkpoint({"epoch": 2, "bad": lambda: None}, path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["last.ckpt"]
+
+
+def test_a_format_of_endless_lists_is_refused_at_once(tmp_path):
+    nested: list = []
+    for _ in range(40):  # written in bytes, printed in more than any memory holds
+        nested = [nested, nested]
+    torch.save({"graphdep": {"format": nested}, "state_dict": {}}, tmp_path / "nested.ckpt")
+    with pytest.raises(ValueError, match=r"a checkpoint of another version \(list"):
+        read_checkpoint(tmp_path / "nested.ckpt")

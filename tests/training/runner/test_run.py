@@ -299,3 +299,13 @@ def test_predictions_are_those_that_were_scored(tmp_path, config):
     (tmp_path / "predictions.csv").unlink()  # as a run of an older version: made again
     assert train(config, tmp_path, resume=True)["metrics"] == result["metrics"]
     assert (tmp_path / "predictions.csv").exists()
+
+
+def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
+    target = tmp_path / "precious.txt"
+    target.write_text("precious")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".lock").symlink_to(target)
+    with pytest.raises(ValueError, match="is a link, not the lock of a run"), run._alone_in(tmp_path / "run"):
+        pass
+    assert target.read_text() == "precious"
