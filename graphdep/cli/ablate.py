@@ -84,7 +84,8 @@ def ablate(
     from graphdep.tasks import family_of
     from graphdep.training import TrainConfig
 
-    names = [*family_of(task).default_models]
+    family = family_of(task)
+    names = [*family.default_models] or [family.config(task).default_model()]
     if models is not None:
         names = _names(models)
     elif rows:

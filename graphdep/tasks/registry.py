@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphdep.tasks.dialogues.family import DialogueFamily
 from graphdep.tasks.labels.family import LabelFamily
@@ -36,13 +36,12 @@ def families() -> tuple[TaskFamily, ...]:
 
     Raises:
         TypeError: If an entry point is no :class:`TaskFamily`.
-        ValueError: If a task's name is there twice.
-        ImportError: If an entry point's module cannot be imported.
+        ValueError: If one lacks what a family needs, or a task's name is there twice.
+        ImportError: If the module of one cannot be imported.
     """
     found = list(FAMILIES)
     for entry in entry_points(group=GROUP):
-        family = entry.load()
-        family = family() if isinstance(family, type) else family
+        family = _load(entry)
         if not isinstance(family, TaskFamily):
             raise TypeError(f"entry point {entry.name!r} of {GROUP!r} is no TaskFamily (got {entry.value!r})")
         known = {name for other in found for name in other.tasks}
@@ -52,6 +51,24 @@ def families() -> tuple[TaskFamily, ...]:
             )
         found.append(family)
     return tuple(found)
+
+
+def _load(entry: EntryPoint) -> Any:
+    """What an entry point names, or an error that names it."""
+    named = f"entry point {entry.name!r} of {GROUP!r} ({entry.value})"
+    try:
+        family = entry.load()
+        family = family() if isinstance(family, type) else family
+    except Exception as error:  # of code that is not ours
+        raise ImportError(f"{named} cannot be loaded: {type(error).__name__}: {error}") from error
+    missing = [name for name in ("name", "tasks", "configs") if not hasattr(family, name)]
+    if isinstance(family, TaskFamily) and missing:
+        raise ValueError(f"{named} has no {missing[0]!r}")
+    if isinstance(family, TaskFamily):
+        for name, task in family.tasks.items():
+            if task.kind not in family.configs:
+                raise ValueError(f"{named} has no settings for the kind {task.kind!r} of its task {name!r}")
+    return family
 
 
 @cache
@@ -78,6 +95,9 @@ def family_of(task: str) -> TaskFamily:
     Raises:
         ValueError: As :func:`resolve_task`.
     """
+    for family in FAMILIES:  # which need no other package
+        if task in family.tasks:
+            return family
     known = _by_task()
     if task not in known:
         raise ValueError(f"task {task!r} is unknown; choose one of {', '.join(known)}")

@@ -1,0 +1,92 @@
+"""Families of other packages, by entry points."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from graphdep.tasks import registry
+from graphdep.tasks.sentences.family import SentenceFamily
+from graphdep.training import TrainConfig, evaluate, train
+
+TASKS = SentenceFamily.tasks
+
+
+class OwnFamily(SentenceFamily):
+    """Relatedness under a name of its own."""
+
+    name = "own"
+    tasks = {"own-sick": dataclasses.replace(TASKS["sick-r"], title="Own")}  # noqa: RUF012
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Makes an object the one entry point of the group, as if a package had brought it."""
+
+    def install(value: object, name: str = "own") -> None:
+        module = types.ModuleType("own_family")
+        module.FAMILY = value
+        monkeypatch.setitem(sys.modules, "own_family", module)
+        entry = EntryPoint(name, "own_family:FAMILY", registry.GROUP)
+        monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+        registry.families.cache_clear()
+        registry._by_task.cache_clear()
+
+    yield install
+    registry.families.cache_clear()
+    registry._by_task.cache_clear()
+
+
+@pytest.mark.parametrize("value", [OwnFamily, OwnFamily()], ids=["class", "instance"])
+def test_a_family_of_another_package_trains_and_is_evaluated(install, value, tiny, tmp_path):
+    install(value)
+    config = TrainConfig.of("dt@random", **{**tiny, "task": "own-sick", "max_epochs": 1})
+    result = train(config, tmp_path)
+    places = {"root": tiny["root"], "parser": tiny["parser"]}
+    assert evaluate(tmp_path / "best.ckpt", settings=places)["metrics"] == {
+        name: score for name, score in result["metrics"].items() if name.startswith("test_")
+    }
+
+
+class Unfinished(SentenceFamily):
+    tasks = {"own-sick": TASKS["sick-r"]}  # noqa: RUF012
+    configs = {}  # noqa: RUF012
+
+
+class Broken:
+    def __init__(self) -> None:
+        raise RuntimeError("out of luck")
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (3, TypeError, "is no TaskFamily"),
+        (SentenceFamily, ValueError, "has a task 'cola', as another has"),
+        (
+            Unfinished,
+            ValueError,
+            r"\(own_family:FAMILY\) has no settings for the kind 'sentence' of its task 'own-sick'",
+        ),
+        (
+            type("Broken", (), {"__init__": lambda self: broken()}),
+            ImportError,
+            "cannot be loaded: RuntimeError: out of luck",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_entry_point_is_named(install, value, error, message):
+    install(value)
+    with pytest.raises(error, match=f"entry point 'own' of 'graphdep.families'.*{message}"):
+        registry.families()
+    assert registry.family_of("sick-e").name == "sentence"  # the package's own need no other
+
+
+def test_an_unknown_task_lists_those_of_other_packages(install):
+    install(OwnFamily)
+    with pytest.raises(ValueError, match="task 'cats' is unknown; choose one of .*own-sick"):
+        registry.resolve_task("cats")
