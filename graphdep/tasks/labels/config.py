@@ -9,11 +9,7 @@ from typing import Any, ClassVar
 from graphdep.tasks.labels.column import Column
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.scratch_settings import (
-    HEADED,
-    SCRATCH_ENCODERS,
-    ScratchSettings,
-)
+from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS, ScratchSettings
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar, cast
 
 import torch
+from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.text_rows import Label
+from graphdep.parsing import Parser
+from graphdep.sentence import Sentence
 from graphdep.tasks.labels.build import build_label_model
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.floors import label_floors
@@ -25,6 +28,7 @@ from graphdep.training.family.scratch import with_types
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.vocab import RelationVocab, Vocab
 
 LOOKUP = "lookup"
 
@@ -60,6 +64,19 @@ class LabelFamily(TaskFamily):
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         return with_types(config, preset_edges(config, name))
+
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        if len(texts) != 1:
+            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
+        return super().example(task, config, vocab, relations, texts, parser)
 
     def labels(self, splits: Splits) -> list[Label] | None:
         return splits.labels()

@@ -10,9 +10,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from typing_extensions import Unpack
 
 from graphdep.datasets import UDTreebank
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.text_rows import Label
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
@@ -32,7 +34,7 @@ class UDTags(UDTreebank):
         labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
         parser: ``"gold"`` for the treebank's own trees; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the treebank's words. (default: ``"gold"``)
-        options: Further ones, as in :class:`~graphdep.datasets.UDTreebank`.
+        options: Further ones, as of :class:`~graphdep.datasets.UDTreebank`.
 
     Shapes:
         - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`; -1 for a label
@@ -56,7 +58,7 @@ class UDTags(UDTreebank):
         absent: str | None = None,
         labels: Sequence[Label] | None = None,
         parser: str | Parser = "gold",
-        **options: Any,
+        **options: Unpack[ParsedOptions],
     ) -> None:
         self.column = Column(key, absent)
         self._learns_labels = labels is None

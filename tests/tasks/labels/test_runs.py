@@ -171,3 +171,14 @@ def test_files_that_cannot_be_labelled(run, tiny, tmp_path):
     assert "gives no sentence vectors but labels of words: see `graphdep predict`" in " ".join(
         done.stderr.split()
     )
+
+
+def test_what_words_attend_to(run, tiny, tmp_path):
+    train(TrainConfig.of("dra", **{**tiny, "max_epochs": 1}), tmp_path / "run")
+    attention = ["attention", "--checkpoint", tmp_path / "run" / "best.ckpt", "--parser", "chain", "--json"]
+    done = run(*attention, "The dog barks")
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["words"] == ["[ROOT]", "The", "dog", "barks"]
+    assert (tmp_path / "attention.png").is_file()
+    assert "'texts' must be one text" in run(*attention, "The dog", "barks").stderr
