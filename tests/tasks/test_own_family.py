@@ -73,7 +73,7 @@ class Broken:
             r"\(own_family:FAMILY\) has no settings for the kind 'sentence' of its task 'own-sick'",
         ),
         (
-            type("Broken", (), {"__init__": lambda self: broken()}),
+            Broken,
             ImportError,
             "cannot be loaded: RuntimeError: out of luck",
         ),
