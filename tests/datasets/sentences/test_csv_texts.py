@@ -218,7 +218,9 @@ def test_a_longer_text_can_be_cut(load, tmp_path):
     write(tmp_path / "train.csv", short)
     assert [[*data.input_ids] for data in cut] == [[*data.input_ids] for data in load()]
     write(tmp_path / "train.csv")
-    assert load(max_words=4).processed_paths == default.processed_paths  # it is the same
+    assert [[*data.input_ids] for data in load(max_words=4)] == [[*data.input_ids] for data in default]
+    with pytest.raises(ValueError, match="has more than max_words=1 words"):
+        load(max_words=1)  # whatever was processed under another limit
     names = {load(max_words=n, truncate=True).processed_paths[0] for n in (2, 3)}
     assert len({*names, default.processed_paths[0]}) == 3
 
