@@ -2,6 +2,7 @@
 
 from graphdep.data.encoded_utterance import EncodedUtterance
 from graphdep.data.expand import expand_pieces, utterance_data
+from graphdep.data.mark_words import mark_words
 from graphdep.data.node_table import NodeType, join_utterances, to_data
 from graphdep.data.selection_data import selection_data
 from graphdep.data.text_data import text_data
@@ -12,6 +13,7 @@ __all__ = [
     "NodeType",
     "expand_pieces",
     "join_utterances",
+    "mark_words",
     "selection_data",
     "text_data",
     "to_data",

@@ -2,6 +2,7 @@
 
 from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
+from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
 from graphdep.datasets.post_training.post_training_dataset import PostTrainingDataset
@@ -36,6 +37,7 @@ __all__ = [
     "PostTrainingSampler",
     "SICK",
     "SST",
+    "UDTags",
     "UDTreebank",
     "Ubuntu",
     "UbuntuIRC",

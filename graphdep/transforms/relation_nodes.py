@@ -69,6 +69,7 @@ class RelationNodes(BaseTransform):
             "depth": minus,
             "word": minus,
             "clique": minus,
+            "mark": torch.zeros_like(dependent),
             "input_ids": label,
             "utterance": nodes["utterance"][dependent],
         }

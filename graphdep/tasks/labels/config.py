@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from graphdep.tasks.labels.column import Column
+from graphdep.datasets.labels.column import Column
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS, ScratchSettings

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphdep.metrics import Metric
-from graphdep.tasks.labels.targets import UNSCORED
+from graphdep.datasets.labels.targets import UNSCORED
 
 
 def label_floors(

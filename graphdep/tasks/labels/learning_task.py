@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.metrics import Metric
 from graphdep.nn.models import TokenModel
 from graphdep.nn.models.token_model import word_nodes
-from graphdep.tasks.labels.targets import UNSCORED
+from graphdep.datasets.labels.targets import UNSCORED
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 
 

@@ -11,7 +11,7 @@ from graphdep.data import to_data
 from graphdep.io import format_conllu, read_conllu
 from graphdep.parsing import resolve_parser
 from graphdep.sentence import Sentence
-from graphdep.tasks.labels.column import Column
+from graphdep.datasets.labels.column import Column
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest

@@ -33,7 +33,7 @@ class WordLabels(Task):
     """A label for each word of a sentence, or for some of them.
 
     Its dataset gives ``y`` and ``form_id``, a number for each word, as
-    :class:`~graphdep.tasks.labels.ud_tags.UDTags` does, and the names of the classes in ``labels``.
+    :class:`~graphdep.datasets.labels.ud_tags.UDTags` does, and the names of the classes in ``labels``.
     """
 
     kind: ClassVar[str] = "labels"

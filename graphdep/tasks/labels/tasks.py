@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.labels.task import WordLabels
-from graphdep.tasks.labels.ud_tags import UDTags
+from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.training.family.task import Task
 
 TASKS: dict[str, Task] = {

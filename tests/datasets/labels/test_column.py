@@ -7,7 +7,7 @@ import pytest
 from graphdep import Sentence
 from graphdep.io import format_conllu
 from graphdep.io.conllu import parse_conllu
-from graphdep.tasks.labels.column import Column
+from graphdep.datasets.labels.column import Column
 
 SENTENCE = Sentence(
     ["A", "dog", "barks"],

@@ -8,8 +8,8 @@ import torch
 from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
 
-from graphdep.tasks.labels.column import Column
-from graphdep.tasks.labels.ud_tags import UDTags
+from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.ud_tags import UDTags
 
 
 def slow_targets(column, sentences, classes):
@@ -86,7 +86,9 @@ def test_wrong_keys(tmp_path, raw):
         UDTags(tmp_path, raw_from=raw, key="feats:Numer")
     with pytest.raises(ValueError, match=r"'key' must be one of .* \(got 'form'\)"):
         UDTags(tmp_path, raw_from=raw, key="form")
-    with pytest.raises(ValueError, match="'feats:Voice': no word of the split 'val' has it"):
+    with pytest.raises(
+        ValueError, match="no word of the split 'val' has a label \\(is scored by their feats:Voice"
+    ):
         UDTags(tmp_path, "val", raw_from=raw, key="feats:Voice", labels=("Act", "Pass"))
 
 

@@ -1,0 +1,38 @@
+"""Marks on words of an example, as its nodes have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch_geometric.data import Data
+
+
+def mark_words(data: Data, marks: Sequence[int]) -> Data:
+    r"""Writes a number for each word to all of its pieces, such as 1 for the predicate whose roles are asked
+    for; all that is no word has 0. ``data`` is changed and returned.
+
+    Args:
+        data: One example of one text, not a batch. Words at its end may have been cut.
+        marks: A number for each word of the text, 0 for no mark.
+
+    Shapes:
+        - ``mark``: :math:`(|\mathcal{V}|)`, long
+
+    Raises:
+        ValueError: If the data has more words than there are marks.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.data import mark_words
+        >>> sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])
+        >>> mark_words(to_data([sentence]), [0, 1]).mark
+        tensor([0, 0, 1])
+    """
+    word = data.word
+    number = int(word.max()) + 1 if word.numel() else 0
+    if number > len(marks):
+        raise ValueError(f"'marks' must have a number for each of {number} words (got {len(marks)})")
+    table = torch.tensor([*marks, 0])  # the last one is for nodes that are no words
+    data.mark = table[torch.where(word < 0, len(marks), word)]
+    return data

@@ -1,0 +1,1 @@
+"""Sentences with a label for each word, for some words, or for words as one of them sees them."""

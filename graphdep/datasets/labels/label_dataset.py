@@ -1,0 +1,217 @@
+"""What the corpora of labelled words share: trees, numbers of labels, marks, and what counting can see."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.data import mark_words
+from graphdep.datasets.base.draw import spread_rows
+from graphdep.datasets.base.parsed_dataset import Example, ParsedDataset
+from graphdep.datasets.base.text_rows import Label
+from graphdep.datasets.labels.label_options import LabelOptions
+from graphdep.datasets.labels.labelled_words import LabelledWords
+from graphdep.datasets.labels.relation_path import relation_paths
+from graphdep.datasets.labels.targets import UNKNOWN, UNSCORED
+from graphdep.parsing import Parser, enhance, enhance_fingerprint, resolve_parser
+from graphdep.sentence import Sentence
+from graphdep.vocab import Vocab
+
+
+class LabelDataset(ParsedDataset):
+    r"""Base of the corpora of labelled words: one ``Data`` an example, with a label for each word.
+
+    A subclass says which raw files a split has, and :meth:`read` gives its examples as
+    :class:`LabelledWords`. The classes are those of the training split, whole as it is, sorted by name.
+    Sentences that several examples have in common, as predicates of one sentence do, are parsed once and
+    counted once in the vocabulary.
+
+    Args:
+        root: Folder of the corpus.
+        split: ``"train"``, ``"val"`` or ``"test"``, or another one of the corpus.
+        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        labels: See :class:`LabelOptions`.
+        options: Further ones, see :class:`LabelOptions`.
+
+    Shapes:
+        - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`; -1 for a label
+          that is not among them, -100 for none
+        - ``form_id``: :math:`(W)`, long, a digest of each word as it is written, the same in all splits
+        - ``path_id``: :math:`(W)`, long, where some word of the corpus is marked: a digest of the way through
+          the tree from it to each word (:func:`relation_paths`)
+        - ``mark``: :math:`(|\mathcal{V}|)`, long, where some word is marked: 1 for its nodes, else 0
+        - ``cut_y``: :math:`(K)`, long, with :obj:`tokens`: the scored labels of words that
+          :obj:`max_length` has cut away; nothing can be predicted for them, which is wrong
+        - ``example_id``, ``group``: :math:`(1)`, long, the number of the example in its split, and one that
+          those share that are right together or not at all
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong or a file is damaged, with file, line and value; if the training
+            split has no label, or all of them are the same.
+    """
+
+    labels: tuple[Label, ...]
+    """The classes by their numbers."""
+    shared_options: ClassVar[type] = LabelOptions
+    own_trees: ClassVar[bool] = True
+    """Whether the corpus has trees of its own."""
+    marks: ClassVar[bool] = False
+    """Whether each example has a marked word."""
+    spread: ClassVar[bool] = False
+    """Whether ``limit`` takes examples from all parts of a split, and not its first ones."""
+    scored_by: str = ""
+    """What the labels are, for messages, such as ``" by their upos"``."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        labels: Sequence[Label] | None = None,
+        root_node: bool = True,
+        **options: Any,
+    ) -> None:
+        self._learns_labels, self.labels = labels is None, tuple(labels or ())
+        if labels is None:
+            self.train_is_for = "the labels are learned from it unless 'labels' are given"
+        self._parser = self._resolve(root, parser, options.get("arcs", "basic"))
+        super().__init__(root, split, to_data_options={"root": root_node}, **options)
+
+    def _resolve(self, root: str | os.PathLike[str], parser: str | Parser, arcs: str) -> Parser | None:
+        if parser == "gold":
+            if not self.own_trees:
+                raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
+            return None
+        cache = Path(root).expanduser() / "cache" / "parses.sqlite"
+        return resolve_parser(parser, cache=cache, arcs=arcs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models and a database do not travel to the workers of a DataLoader.
+        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        """The examples of a split in ``folder``, checked."""
+
+    @property
+    def num_classes(self) -> int:
+        """The number of classes, whatever the split holds."""
+        return len(self.labels)
+
+    def options(self) -> dict[str, Any]:
+        parser = "gold" if self._parser is None else self._parser.fingerprint
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint()}
+        return {"parser": parser, **enhanced, "labels": None if self._learns_labels else self.labels}
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        found = self.read(Path(self.raw_dir), split)
+        if self._learns_labels and not self.labels:
+            train = found if split == "train" else self.read(Path(self.raw_dir), "train")
+            self.labels = self.classes(train)
+        if found and all(label is None for example in found for label in example.labels):
+            raise ValueError(f"no word of the split {split!r} has a label (is scored{self.scored_by})")
+        if limit is not None:
+            found = spread_rows(found, limit) if self.spread else found[:limit]
+        return [
+            Example([tree], self.targets(example, tree, number))
+            for number, (example, tree) in enumerate(zip(found, self.trees(found)))
+        ]
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        """The different labels of the training split by name.
+
+        Raises:
+            ValueError: If there are fewer than two.
+        """
+        names = sorted({label for example in train for label in example.labels if label is not None})
+        if len(names) < 2:
+            what = f"all labels of the training split are {names[0]!r}" if names else "no word has a label"
+            place = train[0].place if train else ""
+            raise ValueError(f"{place}: {what}" if place else what)
+        return tuple(names)
+
+    def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
+        """What is known of each word of an example."""
+        numbers = {label: place for place, label in enumerate(self.labels)}
+        y = [UNSCORED if label is None else numbers.get(label, UNKNOWN) for label in example.labels]
+        group = number if example.group is None else example.group
+        found = {"y": torch.tensor(y), "form_id": digests(example.words)}
+        if self.marks:
+            marked = [int(word == example.mark) for word in range(len(example))]
+            found["mark"] = torch.tensor(marked)
+            found["path_id"] = digests(relation_paths(tree, example.mark))
+        return found | {"example_id": torch.tensor([number]), "group": torch.tensor([group])}
+
+    def trees(self, examples: Sequence[LabelledWords]) -> list[Sentence]:
+        """The tree of each example, one for all that have the same words and tree."""
+        if self._parser is None:
+            trees = [self._own_tree(example) for example in examples]
+        else:
+            before = self._parser.failures
+            trees = self._parser.parse_words([example.words for example in examples])
+            self.parser_failures += self._parser.failures - before
+        return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
+
+    def _own_tree(self, example: LabelledWords) -> Sentence:
+        if example.tree is None:
+            raise example.error("the sentence has no tree of its own, which parser='gold' asks for")
+        return example.tree
+
+    def make_vocab(self, examples: list[Example]) -> Vocab:
+        # Each sentence once: one of five predicates would make its words five times as frequent.
+        forms = {tuple(sentence.form) for example in examples for sentence in example.sentences}
+        return Vocab.build(sorted(forms), min_freq=self.min_freq, lower=self.lower)
+
+    def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
+        for data in super().make_data(examples, vocab):
+            if "mark" in data:
+                mark_words(data, data.mark.tolist())
+            yield self._without_cut_words(data)
+
+    def _without_cut_words(self, data: Data) -> Data:
+        if self.tokens is None:
+            return data
+        left, y = int(data.word.max()) + 1, data.y
+        data.cut_y = y[left:][y[left:] != UNSCORED]
+        for key in ("y", "form_id", "path_id"):
+            if key in data:
+                data[key] = data[key][:left]
+        return data
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return {"labels": list(self.labels)}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        self.labels = tuple(notes["labels"])
+
+    def update_digest(self, sha: hashlib._Hash) -> None:
+        super().update_digest(sha)
+        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus, with the numbers of words that are scored and whose label is unknown."""
+        y: Tensor = self.y
+        scored, unknown = int((y != UNSCORED).sum()), int((y == UNKNOWN).sum())
+        note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
+        note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""
+        return super().describe() | {"scored_words": scored, "unknown_labels": unknown, "note": note}
+
+    def _needed(self) -> list[str]:
+        return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
+
+
+def digests(texts: Iterable[str]) -> Tensor:
+    """A number for each text, the same wherever it stands: ``[n]``, long."""
+    found = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return torch.tensor([int.from_bytes(one, "big", signed=True) for one in found], dtype=torch.long)

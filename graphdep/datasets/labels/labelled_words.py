@@ -1,0 +1,65 @@
+"""One example: words, a label for each, and perhaps a mark on one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphdep.io.checks import check_name, shown
+from graphdep.sentence import Sentence
+
+
+@dataclass(frozen=True)
+class LabelledWords:
+    """The words of a sentence, and a label for each of them or for some.
+
+    Args:
+        words: The words.
+        labels: A label for each word; :obj:`None` for none, which is not scored.
+        mark: The number of the marked word, from 0, such as the predicate whose roles the labels are.
+            (default: :obj:`None`)
+        tree: The corpus' own tree of these words. (default: :obj:`None`)
+        group: Examples of one number are right as a whole or not at all, such as the predicates of one
+            sentence; :obj:`None` for an example that stands alone. (default: :obj:`None`)
+        place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
+
+    Raises:
+        ValueError: If there is no word, labels or tree are of another number of words, the mark is outside of
+            the sentence, or a label is empty or has a control character; the message has place and value.
+
+    Example:
+        >>> from graphdep.datasets.labels.labelled_words import LabelledWords
+        >>> example = LabelledWords(["She", "sings", "songs"], ["ARG0", None, "ARG1"], mark=1)
+        >>> len(example)
+        3
+    """
+
+    words: Sequence[str]
+    labels: Sequence[str | None]
+    mark: int | None = None
+    tree: Sentence | None = None
+    group: int | None = None
+    place: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise self.error("a sentence has at least one word")
+        if len(self.labels) != len(self.words):
+            raise self.error(f"{len(self.labels)} labels for {len(self.words)} words")
+        if self.mark is not None and not 0 <= self.mark < len(self.words):
+            raise self.error(f"the mark must be a number from 0 to {len(self.words) - 1} (got {self.mark})")
+        if self.tree is not None and list(self.tree.form) != list(self.words):
+            raise self.error("the tree has other words")
+        for label in self.labels:
+            if label is None:
+                continue
+            if not isinstance(label, str) or not label.strip():
+                raise self.error(f"a label must be a text (got {shown(label)})")
+            check_name(f"{self.place}: labels" if self.place else "labels", label)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def error(self, message: str) -> ValueError:
+        """An error that begins with the place of the example."""
+        return ValueError(f"{self.place}: {message}" if self.place else message)

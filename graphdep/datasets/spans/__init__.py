@@ -1,0 +1,1 @@
+"""Sentences with one or two marked spans, and one label."""
