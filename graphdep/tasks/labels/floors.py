@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from graphdep.metrics import Metric
 from graphdep.datasets.labels.targets import UNSCORED
+from graphdep.metrics import Metric
 
 
 def label_floors(

@@ -9,10 +9,10 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.datasets.labels.targets import UNSCORED
 from graphdep.metrics import Metric
 from graphdep.nn.models import TokenModel
 from graphdep.nn.models.token_model import word_nodes
-from graphdep.datasets.labels.targets import UNSCORED
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 
 

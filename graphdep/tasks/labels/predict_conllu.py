@@ -8,10 +8,10 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep.data import to_data
+from graphdep.datasets.labels.column import Column
 from graphdep.io import format_conllu, read_conllu
 from graphdep.parsing import resolve_parser
 from graphdep.sentence import Sentence
-from graphdep.datasets.labels.column import Column
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphdep.tasks.labels.task import WordLabels
 from graphdep.datasets.labels.ud_tags import UDTags
+from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.task import Task
 
 TASKS: dict[str, Task] = {

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.tasks.labels.floors import label_floors, look_up
 from graphdep.tasks.labels.task import METRICS
-from graphdep.datasets.labels.ud_tags import UDTags
 
 
 def commonest(labels: list) -> object:

@@ -7,8 +7,8 @@ import torch
 from typer.testing import CliRunner
 
 from graphdep.cli import app
-from graphdep.io import read_conllu
 from graphdep.datasets.labels.column import Column
+from graphdep.io import read_conllu
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
