@@ -54,6 +54,16 @@ def dra(*, root_scope: str = "utterance", pieces: str = "all", implicit: bool = 
     return DependencyEdges("governor", pieces=pieces) | RootEdges(root_scope) | SelfLoops(pieces=pieces)
 
 
+def tree(*, direction: str = "both", pieces: str = "all", implicit: bool = False) -> BaseTransform:
+    """Governors and dependents of an utterance see one another, and each word itself: a graph network, as in
+    `"Graph Convolution over Pruned Dependency Trees Improves Relation Extraction"
+    <https://aclanthology.org/D18-1244/>`_, whose edges have neither directions nor labels.
+
+    ``direction="governor"`` lets governors see their dependents alone, ``"dependent"`` the other way round.
+    """
+    return DependencyEdges(direction, pieces=pieces) | SelfLoops(pieces=pieces)
+
+
 def sia(
     *,
     max_sum: int = 4,
@@ -242,6 +252,7 @@ def _merged(labels: bool, directions: bool) -> list[BaseTransform]:
 PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "transformer": transformer,
     "transformer-utterance": transformer_utterance,
+    "tree": tree,
     "dra": dra,
     "sia": sia,
     "sia-intra": sia_intra,

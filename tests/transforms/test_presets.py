@@ -21,6 +21,7 @@ from graphdep.transforms import PRESETS, RandomTree, RelationLinks, RelationNode
 OPTIONS = {
     "transformer": {"scope": "utterance", "implicit": True},
     "transformer-utterance": {"implicit": True},
+    "tree": {"direction": "governor", "pieces": "first"},
     "dra": {"root_scope": "example", "pieces": "first"},
     "sia": {"max_sum": 6, "pieces": "first", "direction": "both", "special": "cls"},
     "sia-intra": {"pieces": "first", "direction": "descendants", "special": "none"},

@@ -65,6 +65,8 @@ class LabelDataset(WordDataset):
     """Whether each example has a marked word."""
     spread: ClassVar[bool] = False
     """Whether ``limit`` takes examples from all parts of a split, and not its first ones."""
+    outside: ClassVar[str | None] = None
+    """The label that stands for no finding; it is the first class."""
     scored_by: str = ""
     """What the labels are, for messages, such as ``" by their upos"``."""
 
@@ -96,7 +98,7 @@ class LabelDataset(WordDataset):
         ]
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
-        """The different labels of the training split by name.
+        """The different labels of the training split by name, after that of no finding.
 
         Raises:
             ValueError: If there are fewer than two.
@@ -106,7 +108,7 @@ class LabelDataset(WordDataset):
             what = f"all labels of the training split are {names[0]!r}" if names else "no word has a label"
             place = train[0].place if train else ""
             raise ValueError(f"{place}: {what}" if place else what)
-        return tuple(names)
+        return tuple(sorted(names, key=lambda name: name != self.outside))
 
     def targets(self, example: LabelledWords, tree: Sentence, number: int) -> dict[str, Tensor]:
         """What is known of each word of an example."""
@@ -135,6 +137,10 @@ class LabelDataset(WordDataset):
             if key in data:
                 data[key] = data[key][:left]
         return data
+
+    @property
+    def follow_batch(self) -> list[str]:
+        return [*super().follow_batch, *(["cut_y"] if "cut_y" in self._data else [])]
 
     def describe(self) -> dict[str, Any]:
         """As of every corpus, with the numbers of words that are scored and whose label is unknown."""

@@ -75,7 +75,7 @@ class PropBankEWT(LabelDataset):
         >>> from graphdep.datasets import PropBankEWT
         >>> dataset = PropBankEWT("datasets/propbank-ewt", form="heads")
         >>> dataset.labels, dataset[0].y.tolist(), dataset[0].mark.tolist()
-        (('ARG0', 'ARG1', 'ARGM-NEG', 'O'), [3, 0, -100, 3, 1, 3], [0, 0, 0, 1, 0, 0, 0])
+        (('O', 'ARG0', 'ARG1', 'ARGM-NEG'), [0, 1, -100, 0, 2, 0], [0, 0, 0, 1, 0, 0, 0])
     """
 
     corpus = "PropBank on EWT"
@@ -84,6 +84,7 @@ class PropBankEWT(LabelDataset):
         "https://github.com/UniversalDependencies/UD_English-EWT"
     )
     marks = True
+    outside = OUTSIDE
     spread = True
     unmatched: tuple[str, ...]
     """The sentences of the split that are left out, and why."""
@@ -153,7 +154,7 @@ class PropBankEWT(LabelDataset):
             )
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the sentences that are left out, and their predicates."""
+        """As of every corpus of labelled words, with the sentences left out, and their predicates."""
         left_out = {
             "unmatched_sentences": len(self.unmatched),
             "unmatched_predicates": self._unmatched_predicates,

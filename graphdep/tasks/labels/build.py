@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from collections.abc import Sequence
+from typing import Any
 
-from graphdep.nn.models import TokenModel
+import torch
+
+from graphdep.nn.models import LinearChainCRF, TokenModel
 from graphdep.tasks.labels.config import LabelConfig
+from graphdep.tasks.labels.scoring import bio_tables
+from graphdep.training.family.added_syntax import add_syntax
+from graphdep.training.family.parts import Parts
+from graphdep.training.family.pretrained_edges import pretrained_edges
 from graphdep.training.family.scratch import build_encoder
 
+_MARKS = 2  # no mark, and the mark
 
-def build_label_model(
-    config: LabelConfig,
-    num_words: int,
-    num_relations: int,
-    vectors: Tensor | None = None,
-    *,
-    num_classes: int,
-) -> TokenModel:
-    """Encoder and head, not trained."""
-    encoder = build_encoder(config, num_words, num_relations, vectors)
-    return TokenModel(encoder, num_classes, config.dropout)
+
+def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> TokenModel:
+    """Encoder and head, not trained; a pretrained encoder is changed in place."""
+    options: dict[str, Any] = {"pieces": config.word_state, "marked": config.word_task.marked}
+    if parts.pretrained is None:
+        encoder = build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
+        model = TokenModel(encoder, num_classes, config.dropout, **options)
+    else:
+        # The head first, so that all models of a seed have the same: they then differ by their syntax alone.
+        model = TokenModel(parts.pretrained, num_classes, config.dropout, **options)
+        edges = pretrained_edges(config, from_cls=False)
+        add_syntax(config, parts.num_relations, parts.pretrained, edges)
+    if config.word_task.marked:
+        model.encoder.add_marks(_MARKS)  # type: ignore[operator]
+    return model
+
+
+def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | None:
+    """What finds the best sequence of labels; :obj:`None` where each word is labelled alone.
+
+    Raises:
+        ValueError: If a chain is to be learned over labels of which none stands for no finding.
+    """
+    if config.decode == "argmax" and not config.crf:
+        return None
+    if config.crf and labels[0] != config.outside:
+        raise ValueError(
+            "'crf' needs a label that stands for no finding, for words without a label (got True)"
+        )
+    if config.scheme != "bio":
+        return LinearChainCRF(num_labels=len(labels), learned=config.crf)
+    follows, first = (torch.from_numpy(table) for table in bio_tables(labels))
+    return LinearChainCRF(follows, first, learned=config.crf)

@@ -8,30 +8,49 @@ from typing import Any, ClassVar
 
 from graphdep.datasets.labels.column import Column
 from graphdep.tasks.labels.presets import LABEL_MODELS
+from graphdep.tasks.labels.task import WordLabels
+from graphdep.training.family.encoder_settings import EncoderSettings
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS, ScratchSettings
+from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 
+_OF_CORPORA = ("form", "name", "verbs", "train_from", "ud_from", "function", "sentences", "data_seed")
+"""Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class LabelConfig(ScratchSettings, TrainConfig, kind="labels"):
+class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     """Settings of a run on labels of words.
 
     Args:
-        key: The label: ``"upos"``, ``"xpos"``, ``"deprel"``, ``"lemma"`` or ``"feats"``, or a key of one of
-            two columns, ``"feats:KEY"`` or ``"misc:KEY"``. Words without it are not scored. (default:
-            ``"upos"``)
+        key: Of ``ud-tags``, the label: ``"upos"``, ``"xpos"``, ``"deprel"``, ``"lemma"`` or ``"feats"``, or a
+            key of one of two columns, ``"feats:KEY"`` or ``"misc:KEY"``. Words without it are not scored.
+            (default: ``"upos"``)
         absent: Label of words without it, which are then scored; for keys that mark some words only.
             (default: :obj:`None`)
-        trees: ``"gold"`` for the treebank's own trees; ``"parser"`` for those of :obj:`parser`, which is read
-            for nothing else. Controls replace the treebank's trees. (default: ``"gold"``)
+        form, name, verbs, train_from, ud_from, function, sentences, data_seed: Options of single corpora, as
+            their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the ``seed`` of generated
+            data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
+        trees: ``"gold"`` for the corpus' own trees; ``"parser"`` for those of :obj:`parser`, which is read
+            for nothing else where a corpus has its own. Controls replace the trees. (default: ``"gold"``, or
+            ``"parser"`` where a corpus has none)
         encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
-            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``. (default: ``"transformer"``)
+            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bigru"``, ``"tree-lstm"``, ``"bitree-lstm"``,
+            ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
+            models whose names begin with ``bert``. (default: ``"transformer"``)
+        word_state: ``"first"`` or ``"mean"``: which pieces of a word, of a pretrained encoder, are its state.
+            (default: ``"first"``)
+        crf: Learn a score of one label after another, for whole sentences (:class:`LinearChainCRF`).
+            (default: :obj:`False`)
+        decode: ``"argmax"``, or ``"viterbi"`` for the best sequence of labels, which of spans is one that BIO
+            allows; with :obj:`crf` it is always that. (default: ``"argmax"``)
         min_freq: Words seen less often are unknown; as some of the training split have to be, for the model
             to learn what becomes of them. (default: :obj:`2`)
-        **others: As in :class:`~graphdep.training.family.scratch_settings.ScratchSettings` and
+        max_length: Pieces of a sentence at most, for a pretrained encoder; words beyond it count as wrong.
+            (default: :obj:`256`)
+        **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
             :class:`TrainConfig`.
 
     Raises:
@@ -42,6 +61,14 @@ class LabelConfig(ScratchSettings, TrainConfig, kind="labels"):
     model: str = "dt"
     key: str = setting("upos", defines=True)
     absent: str | None = setting(None, defines=True)
+    form: str | None = setting(None, defines=True, later=True)
+    name: str | None = setting(None, defines=True, later=True)
+    verbs: str | None = setting(None, defines=True, later=True)
+    train_from: str | None = setting(None, defines=True, later=True)
+    ud_from: str | None = setting(None, place=True)
+    function: str | None = setting(None, defines=True, later=True)
+    sentences: int | None = setting(None, defines=True, later=True)
+    data_seed: int | None = setting(None, defines=True, later=True)
     edges: str | None = "dt"
     trees: str = "gold"
     max_distance: int = 2
@@ -58,40 +85,83 @@ class LabelConfig(ScratchSettings, TrainConfig, kind="labels"):
     heads: int = 4
     ff_channels: int = 256
     dropout: float = 0.1
+    word_state: str = setting("first", choices=("first", "mean"), defines=True, later=True)
+    crf: bool = setting(False, defines=True, later=True)
+    decode: str = setting("argmax", choices=("argmax", "viterbi"), late=True, later=True)
+    freeze_layers: int = setting(0, later=True)
+    head_lr: float | None = setting(None, later=True)
+    layer_decay: float = setting(1.0, later=True)
+    max_length: int = 256
 
     models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
     encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     headed: ClassVar[tuple[str, ...]] = HEADED
 
     def __post_init__(self) -> None:
-        if self.encoder not in self.encoders:
-            raise ValueError(
-                f"'encoder' must be one of {', '.join(self.encoders)}; a pretrained encoder cannot label "
-                f"words yet (got {self.encoder!r})"
-            )
         super().__post_init__()
+        self.check_encoder()
+        if self.word_state != "first" and not self.pretrained:
+            raise ValueError(f"'word_state' is for a pretrained encoder (got {self.word_state!r})")
+        for name in (*_OF_CORPORA, "key", "absent"):
+            default = "upos" if name == "key" else None
+            if getattr(self, name) != default and not self.word_task.takes(_option(name)):
+                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
         Column(self.key, self.absent)
 
     @property
+    def word_task(self) -> WordLabels:
+        """The task."""
+        task = resolve_task(self.task)
+        assert isinstance(task, WordLabels)
+        return task
+
+    @property
+    def outside(self) -> str | None:
+        """The label that stands for no finding."""
+        return self.word_task.outside
+
+    @property
+    def scheme(self) -> str:
+        """``"bio"`` where labels say where spans begin and go on, else ``"words"``."""
+        return "bio" if self.form == "spans" else "words"
+
+    @property
     def label(self) -> str:
-        return f"{super().label}, key {self.key}"
+        own = [f"key {self.key}"] if self.word_task.takes("key") else []
+        given = ((name, getattr(self, name)) for name in ("form", "name", "function"))
+        own += [f"{name} {value}" for name, value in given if value is not None]
+        return ", ".join([super().label, *own])
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        return {"key": self.key, "absent": self.absent, "parser": self._parser}
+        own = {"key": self.key, "absent": self.absent} if self.word_task.takes("key") else {}
+        given = {_option(name): getattr(self, name) for name in _OF_CORPORA}
+        own |= {name: value for name, value in given.items() if value is not None}
+        return super().dataset_options(split) | own | {"parser": self._parser}
 
     def data_settings(self) -> dict[str, Any]:
         return super().data_settings() | {"parser": self._parser}
 
     def named(self) -> dict[str, Any]:
-        read = self.trees == "parser"
+        read = self._parser != "gold"
         return {name: value for name, value in super().named().items() if read or name != "parser"}
 
     def signatures(self) -> dict[str, str]:
-        given = self.key == "deprel" and self.trees == "gold"
+        given = self.word_task.takes("key") and self.key == "deprel" and self.trees == "gold"
         note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
-        return {name: f"{text}{note}" for name, text in super().signatures().items()}
+        spans = (
+            "; labels are spans, right if first word, last word and label are" if self.scheme == "bio" else ""
+        )
+        told = super().signatures()
+        return {
+            name: f"{text}{spans if name in ('f1', 'macro_f1') else ''}{note}" for name, text in told.items()
+        }
 
     @property
     def _parser(self) -> str:
-        """What gives the trees that a control may replace: it needs no parse of its own."""
-        return self.parser if self.trees == "parser" else "gold"
+        """What gives the trees that a control may replace: where a corpus has its own, it needs no parse."""
+        return "gold" if self.word_task.gold_trees and self.trees != "parser" else self.parser
+
+
+def _option(name: str) -> str:
+    """What a setting is called as an option of a corpus: the seed of a run is another one."""
+    return "seed" if name == "data_seed" else name

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import torch
+from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.text_rows import Label
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
-from graphdep.tasks.labels.build import build_label_model
+from graphdep.tasks.labels.build import build_chain, build_label_model
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.floors import label_floors
-from graphdep.tasks.labels.learning_task import LabelTask
+from graphdep.tasks.labels.learning_task import LabelTask, scored_words
+from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.predict_conllu import predict_conllu
+from graphdep.tasks.labels.scoring import LabelScoring
 from graphdep.tasks.labels.tasks import COLUMNS, TASKS
 from graphdep.training.family.edges import preset_edges
 from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.learning_task import LearningTask, Outputs
-from graphdep.training.family.optimizers import make_optimizer
+from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
+from graphdep.training.family.pretrained import backbone_of
+from graphdep.training.family.pretrained_edges import check_nodes, pretrained_edges
 from graphdep.training.family.scratch import with_types
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
@@ -34,11 +39,14 @@ LOOKUP = "lookup"
 
 
 class LabelFamily(TaskFamily):
-    """A label for each word of a sentence."""
+    """A label for each word of a sentence, or for the words as a marked one sees them."""
 
     name = "labels"
     tasks: ClassVar[Mapping[str, Task]] = TASKS
-    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"labels": LabelConfig}
+    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {
+        "labels": LabelConfig,
+        "parsed-labels": ParsedLabelConfig,
+    }
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
     gives = "labels of words"
     used_by = "`graphdep predict` with a .conllu file"
@@ -47,23 +55,48 @@ class LabelFamily(TaskFamily):
 
     def build(self, config: TrainConfig, parts: Parts) -> LabelTask:
         config = cast(LabelConfig, config)
-        if parts.num_classes is None:
-            raise ValueError("'num_classes' must be given: the labels are those of the data")
-        sizes = parts.num_words, parts.num_relations, parts.vectors
+        if parts.labels is None:
+            raise ValueError("'labels' must be given: they are those of the data")
+        model = build_label_model(config, parts, len(parts.labels))
+        chain = build_chain(config, parts.labels)
+        if parts.pretrained is None:
+            optimizer = make_optimizer(config)
+        else:
+            own = nn.ModuleDict({"model": model} | ({} if chain is None else {"chain": chain}))
+            own.encoder = model.encoder
+            optimizer = grouped_optimizer(config, own)
         return LabelTask(
-            build_label_model(config, *sizes, num_classes=parts.num_classes),
+            model,
             self.edges(config),
+            LabelScoring(tuple(parts.labels), config.outside, config.scheme),
             self.tasks[config.task].metrics,
-            make_optimizer(config),
+            optimizer,
+            chain=chain,
             warmup_steps=config.warmup_steps,
             seed=config.seed,
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return label_floors(task.metrics, splits["train"], splits[split], split, LOOKUP)
+        scoring = cast(LabelTask, task).scoring
+        return label_floors(scoring, splits["train"], splits[split], split, LOOKUP)
+
+    def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
+        scoring = cast(LabelTask, task).scoring
+        return {"labels": scoring.table(outputs[0].numpy(), scored_words(outputs))}
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        config = cast(LabelConfig, config)
+        if config.pretrained:
+            return with_types(config, pretrained_edges(config, from_cls=False))
         return with_types(config, preset_edges(config, name))
+
+    def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        super().adapt(task, config)
+        config, task = cast(LabelConfig, config), cast(LabelTask, task)
+        if config.pretrained:
+            check_nodes(config, backbone_of(task.model))
+        if not config.crf:
+            task.chain = build_chain(config, task.scoring.labels)
 
     def example(
         self,
@@ -76,7 +109,10 @@ class LabelFamily(TaskFamily):
     ) -> tuple[Data, list[Sentence]]:
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
-        return super().example(task, config, vocab, relations, texts, parser)
+        data, trees = super().example(task, config, vocab, relations, texts, parser)
+        if cast(LabelConfig, config).word_task.marked:
+            data.mark = torch.zeros_like(data.word)  # a text marks nothing
+        return data, trees
 
     def labels(self, splits: Splits) -> list[Label] | None:
         return splits.labels()

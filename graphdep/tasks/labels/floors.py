@@ -5,50 +5,77 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from graphdep.datasets.labels.targets import UNSCORED
-from graphdep.metrics import Metric
+from graphdep.tasks.labels.metrics import NOTHING
+from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 
 
 def label_floors(
-    metrics: tuple[Metric, ...], train: Any, dataset: Any, prefix: str, ending: str
+    scoring: LabelScoring, train: Any, dataset: Any, prefix: str, ending: str
 ) -> dict[str, float]:
     """Scores of two predictions: the most frequent label of the training split for every word, and for each
-    word its commonest label there (``<prefix>_<metric>_<ending>``), or else the most frequent one.
+    word the commonest label there of what stands for it (``<prefix>_<metric>_<ending>``), or else the most
+    frequent one. That is the word as it is written; where a word is marked, the way to it through the tree.
 
     Args:
-        metrics: The metrics.
+        scoring: What labels are worth.
         train: The training split.
         dataset: The split that is scored.
         prefix: Its name.
         ending: Of the second kind of scores.
     """
-    words, labels = labelled_words(train)
-    words, labels = words[labels >= 0], labels[labels >= 0]
-    asked, target = labelled_words(dataset)
-    often = np.full_like(target, np.bincount(labels).argmax())
-    looked_up = look_up(words, labels, asked, otherwise=often)
-    floors = {f"{prefix}_{metric.name}": metric(often, target) for metric in metrics}
-    return floors | {f"{prefix}_{metric.name}_{ending}": metric(looked_up, target) for metric in metrics}
+    keys, learned = labelled_words(train)
+    labels = learned.target
+    keys, labels = keys[labels >= 0], labels[labels >= 0]
+    asked, words = labelled_words(dataset)
+    often = np.full_like(words.target, np.bincount(labels).argmax())
+    looked_up = look_up(keys, labels, asked, otherwise=often)
+    scores: dict[str, float] = {}
+    for prediction, end in ((often, ""), (looked_up, f"_{ending}")):
+        found = scoring.scores(np.where(words.place < _CUT, prediction, NOTHING), words)
+        scores |= {f"{prefix}_{name}{end}": value for name, value in found.items()}
+    return scores
 
 
-def look_up(words: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """The commonest label of each word that is asked for, the first of equally common ones.
+def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """The commonest label of each key that is asked for, the first of equally common ones.
 
     Shapes:
-        - words, labels: :math:`(N)`, what is known
-        - asked, otherwise: :math:`(M)`, words, and labels of those that are not known; output :math:`(M)`
+        - keys, labels: :math:`(N)`, what is known
+        - asked, otherwise: :math:`(M)`, keys, and labels of those that are not known; output :math:`(M)`
     """
-    (word, label), count = np.unique(np.stack([words, labels]), axis=1, return_counts=True)
-    order = np.lexsort((label, -count, word))
-    known, first = np.unique(word[order], return_index=True)
+    (key, label), count = np.unique(np.stack([keys, labels]), axis=1, return_counts=True)
+    order = np.lexsort((label, -count, key))
+    known, first = np.unique(key[order], return_index=True)
     best = label[order][first]
     place = np.searchsorted(known, asked).clip(max=len(known) - 1)
     return np.where(known[place] == asked, best[place], otherwise)
 
 
-def labelled_words(dataset: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The scored words of a split by what is written, and their labels."""
-    data = (dataset if dataset._indices is None else dataset.copy())._data
+_CUT = 1_000_000  # words from here on were cut away
+
+
+def labelled_words(dataset: Any) -> tuple[np.ndarray, ScoredWords]:
+    """What stands for each scored word of a split, as counting sees it, and the words."""
+    whole = dataset if dataset._indices is None else dataset.copy()
+    data, slices = whole._data, whole.slices
+    example, place = _numbered(slices["y"])
+    key = data.path_id if "path_id" in data else data.form_id
     scored = data.y != UNSCORED
-    return data.form_id[scored].numpy(), data.y[scored].numpy()
+    columns = [key[scored], data.y[scored], example[scored], place[scored]]
+    if "cut_y" in data:
+        of, number = _numbered(slices["cut_y"])
+        cut = [torch.zeros_like(data.cut_y), data.cut_y, of, _CUT + 2 * number]
+        columns = [torch.cat(pair) for pair in zip(columns, cut)]
+    key, y, example, place = (column.numpy() for column in columns)
+    number, group = data.example_id.numpy()[example], data.group.numpy()[example]
+    return key, ScoredWords(y, number, group, place)
+
+
+def _numbered(bounds: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The example of each row, and its number there."""
+    sizes = bounds.diff()
+    example = torch.arange(len(sizes)).repeat_interleave(sizes)
+    return example, torch.arange(int(sizes.sum())) - (bounds[:-1] - bounds[0])[example]

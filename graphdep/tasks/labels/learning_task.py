@@ -11,26 +11,39 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.labels.targets import UNSCORED
 from graphdep.metrics import Metric
-from graphdep.nn.models import TokenModel
+from graphdep.nn.models import LinearChainCRF, TokenModel
 from graphdep.nn.models.token_model import word_nodes
+from graphdep.tasks.labels.metrics import NOTHING
+from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+
+_NOT_ALLOWED = 1e8  # minus the log-likelihood of labels that the rules exclude is above it
 
 
 class LabelTask(LearningTask):
     r"""Learns a label for each word.
 
-    The loss is the mean cross entropy of the words of a batch whose labels are known.
+    The loss is the mean cross entropy of the words of a batch whose labels are known; with a chain that is
+    learned, minus the log-likelihood of the labels of whole examples, over as many words. There words
+    without a label, and with one that training does not have, count as no finding.
 
     Args:
         model: Gives logits and the nodes that they belong to, a row a word.
         edges: Transform that builds the batch's edges, the tree control included.
-        metrics: The metrics of a split; the first decides which epoch is the best.
+        scoring: What labels are worth.
+        metrics: The metrics that systems are compared by; the first decides which epoch is the best. That is
+            ``"exact"``, over groups of examples, or one of those over words.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
+        chain: Finds the best sequence of labels, for words one by one in place of it. (default: :obj:`None`)
         warmup_steps, seed: As in :class:`LearningTask`.
 
     Shapes:
         - ``batch.y``: :math:`(W)`, a number for each word in the order of the words; -1 for a label that
           training does not have, -100 for none
+        - ``batch.example_id``, ``batch.group``: :math:`(B)`, the number of each example in its split, and one
+          that those share that are right together or not at all
+        - ``batch.cut_y``, ``batch.cut_y_batch``: :math:`(K)`, labels of words that were cut away, and their
+          examples, where some may have been
     """
 
     model: TokenModel
@@ -39,42 +52,117 @@ class LabelTask(LearningTask):
         self,
         model: TokenModel,
         edges: BaseTransform,
+        scoring: LabelScoring,
         metrics: tuple[Metric, ...],
         optimizer: MakeOptimizer | None = None,
         *,
+        chain: LinearChainCRF | None = None,
         warmup_steps: int | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
-        self.metrics = metrics
+        self.scoring, self.metrics, self.chain = scoring, metrics, chain
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits of the words of a batch that has edges: ``[W, classes]``."""
         return self.model(batch)[0]
 
     def loss(self, batch: Batch) -> Tensor:
-        losses = word_losses(self(batch).float(), batch.y)
-        return losses.sum() / (batch.y >= 0).sum().clamp(min=1)
+        logits = self(batch).float()
+        known = (batch.y >= 0).sum().clamp(min=1)
+        if self.chain is None or not self.chain.learned:
+            return word_losses(logits, batch.y).sum() / known
+        losses = self.chain(logits, self._lengths(batch), self._filled(batch.y))
+        if bool((losses > _NOT_ALLOWED).any()):
+            raise ValueError("the labels of an example are none that the rules of spans (BIO) allow")
+        return losses.sum() / known
+
+    def predict(self, batch: Batch, logits: Tensor) -> Tensor:
+        """The number of the label of each word of a batch: ``[W]``."""
+        if self.chain is None or not logits.size(0):
+            return logits.argmax(dim=-1)
+        return self.chain.decode(logits, self._lengths(batch))
 
     def outputs(self, batch: Batch) -> Outputs:
-        """A row a scored word: the prediction, its loss, 0 where the label is unknown, and the target."""
+        """A row a scored word: the prediction, its loss, 0 where the label is unknown, the target, and the
+        numbers of example, group and word. A word that was cut away comes after all others of the batch; its
+        prediction is -2.
+        """
         logits, scored = self(batch).float(), batch.y != UNSCORED
-        losses = word_losses(logits, batch.y)
-        return logits.argmax(dim=-1)[scored], losses[scored], batch.y[scored]
+        example, place = self._places(batch)
+        rows = (
+            self.predict(batch, logits)[scored],
+            word_losses(logits, batch.y)[scored],
+            batch.y[scored],
+            batch.example_id[example][scored],
+            batch.group[example][scored],
+            place[scored],
+        )
+        return tuple(torch.cat(pair) for pair in zip(rows, self._cut(batch)))
 
     def rows(self, batch: Batch) -> Tensor:
         """The example of each row of :meth:`outputs`, counted within the batch."""
-        return batch.batch[word_nodes(batch)][batch.y != UNSCORED]
+        scored = self._places(batch)[0][batch.y != UNSCORED]
+        return torch.cat([scored, batch.cut_y_batch]) if "cut_y_batch" in batch else scored
 
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
         losses, known = outputs[1].double(), outputs[2] >= 0
-        target, prediction = self.compared(outputs)
-        scores = {f"{prefix}_{metric.name}": metric(prediction, target) for metric in self.metrics}
-        return {f"{prefix}_loss": float(losses.sum() / known.sum().clamp(min=1)), **scores}
+        scores = self.scoring.scores(outputs[0].numpy(), scored_words(outputs))
+        loss = {f"{prefix}_loss": float(losses.sum() / known.sum().clamp(min=1))}
+        return loss | {f"{prefix}_{name}": value for name, value in scores.items()}
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """Targets and predictions of the scored words."""
-        return outputs[2].numpy(), outputs[0].numpy()
+        """Targets and predictions of the scored words, as codes of :class:`LabelScoring`; where whole
+        examples are compared, a 1 for each group, and 1 or 0 for whether it is right.
+        """
+        prediction, words = outputs[0].numpy(), scored_words(outputs)
+        if self.metrics[0].name == "exact":
+            right, all_right = self.scoring.exact(prediction, words)
+            return all_right, right
+        return self.scoring.codes(words.target, words), self.scoring.codes(prediction, words)
+
+    def _places(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The example of each word in the batch, and its number there: ``[W]``."""
+        nodes = word_nodes(batch)
+        return batch.batch[nodes], batch.word[nodes]
+
+    def _lengths(self, batch: Batch) -> Tensor:
+        """How many words the examples that have some have."""
+        count = self._places(batch)[0].bincount()
+        return count[count > 0]
+
+    def _cut(self, batch: Batch) -> Outputs:
+        y = batch.cut_y if "cut_y" in batch else batch.y[:0]
+        example = batch.cut_y_batch if "cut_y_batch" in batch else batch.y[:0]
+        nothing = torch.full_like(y, NOTHING)
+        # No word comes after them, and none of them follows another one.
+        place = 1_000_000 + 2 * torch.arange(y.numel(), device=y.device)
+        return (
+            nothing,
+            y.new_zeros(y.shape).float(),
+            y,
+            batch.example_id[example],
+            batch.group[example],
+            place,
+        )
+
+    def _filled(self, y: Tensor) -> Tensor:
+        """Labels for all words: where there is none, that of no finding, or inside of a span its label."""
+        if self.scoring.scheme != "bio":
+            return y.clamp(min=0)
+        goes_on = {n for n, label in enumerate(self.scoring.labels) if str(label).startswith("I-")}
+        filled = y.tolist()
+        for word in range(len(filled) - 1, -1, -1):
+            if filled[word] < 0:
+                after = filled[word + 1] if word + 1 < len(filled) else 0
+                filled[word] = after if after in goes_on else 0
+        return torch.tensor(filled, device=y.device)
+
+
+def scored_words(outputs: Outputs) -> ScoredWords:
+    """What is there, of the outputs of a split."""
+    _, _, target, example, group, place = (output.numpy() for output in outputs)
+    return ScoredWords(target, example, group, place)
 
 
 def word_losses(logits: Tensor, y: Tensor) -> Tensor:

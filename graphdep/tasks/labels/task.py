@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-import sklearn
-
-from graphdep.metrics import ACCURACY, MACRO_F1, Metric
+from graphdep.metrics import Metric
+from graphdep.tasks.labels.metrics import EXACT, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1
 from graphdep.training.family.task import Task
 
-_WORDS = (
-    "over all scored words of the split, one by one (so do tests between systems, which do not draw whole "
-    f"sentences); a label that training does not have is wrong (scikit-learn {sklearn.__version__})"
-)
-_FLOORS = (
-    "floor: the most frequent label of the training split; look-up: the commonest label of each word form "
-    "there"
-)
-METRICS: tuple[Metric, ...] = (
-    replace(ACCURACY, signature=f"accuracy: share of right labels {_WORDS}; {_FLOORS}"),
-    replace(
-        MACRO_F1,
-        signature="macro_f1: mean of the F1 of all labels that the split has or that are predicted, "
-        f"{_WORDS}; {_FLOORS}",
-    ),
-)
+_MAIN: dict[str, tuple[Metric, ...]] = {
+    "accuracy": (WORD_ACCURACY, WORD_MACRO_F1),
+    "f1": (WORD_F1, WORD_MACRO_F1),
+    "exact": (EXACT,),
+}
+_ALL = (WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, EXACT)
 
 
 @dataclass(frozen=True)
 class WordLabels(Task):
-    """A label for each word of a sentence, or for some of them.
+    """A label for each word of a sentence, or for some of them, or for the words as a marked one sees them.
 
-    Its dataset gives ``y`` and ``form_id``, a number for each word, as
-    :class:`~graphdep.datasets.labels.ud_tags.UDTags` does, and the names of the classes in ``labels``.
+    Its dataset is a :class:`~graphdep.datasets.labels.label_dataset.LabelDataset`.
+
+    Args:
+        main: What the best epoch is chosen by, and systems are compared by: ``"accuracy"`` or ``"f1"``, each
+            with macro F1, or ``"exact"``, over whole examples or groups of them. All are reported. (default:
+            ``"accuracy"``)
+        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
+        marked: Whether each example has a marked word. (default: :obj:`False`)
+        **others: As in :class:`Task`.
     """
+
+    main: str = field(default="accuracy", kw_only=True)
+    outside: str | None = field(default=None, kw_only=True)
+    marked: bool = field(default=False, kw_only=True)
 
     kind: ClassVar[str] = "labels"
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        return METRICS
+        return _MAIN[self.main]
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        lookup = (
+            "way through the tree from the marked word, of up to two arcs" if self.marked else "word form"
+        )
+        floors = (
+            f"; floor: the most frequent label of training; look-up: the commonest label of each {lookup}"
+        )
+        return {metric.name: metric.signature + floors for metric in _ALL}

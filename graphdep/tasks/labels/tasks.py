@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from graphdep.datasets.labels.bio import OUTSIDE
+from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.task import Task
 
+_ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gold_trees": True}
+
 TASKS: dict[str, Task] = {
     "ud-tags": WordLabels("UD tags", UDTags, "datasets/ud", gold_trees=True),
+    "propbank-ewt": WordLabels("PropBank on EWT", PropBankEWT, "datasets/propbank-ewt", **_ROLES),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
+    "propbank-ewt": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
     "ud-tags": ("test_accuracy", "test_macro_f1", "val_accuracy"),
 }
 """The scores of a table, the main one first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
@@ -141,6 +141,10 @@ class TaskFamily(ABC):
     ) -> SplitScores:
         """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
         return SplitScores()
+
+    def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
+        """What a result has beside scores, by name: plain values, such as a row for each label."""
+        return {}
 
     def example(
         self,

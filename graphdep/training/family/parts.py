@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphdep.datasets.base.text_rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
 
 
@@ -20,6 +23,7 @@ class Parts:
         vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
         pretrained: The encoder, where it has weights already. (default: :obj:`None`)
         num_classes: Size of the output, where the data decide it. (default: the task's)
+        labels: The names of the classes by their numbers, where the data decide them. (default: :obj:`None`)
 
     Example:
         >>> from graphdep import RelationVocab
@@ -36,3 +40,4 @@ class Parts:
     vectors: Tensor | None = None
     pretrained: PretrainedEncoder | None = None
     num_classes: int | None = None
+    labels: Sequence[Label] | None = None

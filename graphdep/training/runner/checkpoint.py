@@ -136,7 +136,7 @@ class RunState:
 
             pretrained = encoder_of_state(self.pretrained, weights)
         sizes = len(self.vocab), len(self.relations)
-        return build_task(self.config, Parts(*sizes, vectors, pretrained, self.num_classes))
+        return build_task(self.config, Parts(*sizes, vectors, pretrained, self.num_classes, self.labels))
 
 
 def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:

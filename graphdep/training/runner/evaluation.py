@@ -69,6 +69,7 @@ def evaluate(
         "metrics": scored.metrics,
         "floor": scored.floor,
         "reference": scored.reference,
+        **({"tables": scored.tables} if scored.tables else {}),
         "signature": config.signatures(),
         "parameters": count_parameters(task),
         "checkpoint": str(checkpoint),
@@ -130,7 +131,9 @@ def score_split(
     """All that is said of a split; what is worth keeping goes to ``folder``."""
     outputs = _predict(task, splits, split, config)
     family = family_of(config.task)
-    scored = SplitScores(task.score(outputs, split), family.floor(task, splits, split, outputs))
+    tables = family.tables(task, splits, split, outputs)
+    floor = family.floor(task, splits, split, outputs)
+    scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})
     scored = scored | family.extra_scores(task, splits, split, config, folder)
     if folder is not None and split == "test":
         write_predictions(folder / PREDICTIONS, *task.compared(outputs))

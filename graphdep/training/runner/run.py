@@ -168,7 +168,7 @@ def _floor_frozen(
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
     family, sizes = family_of(state.config.task), (len(state.vocab), len(state.relations))
-    task = family.build(state.config, Parts(*sizes, vectors, pretrained, state.num_classes))
+    task = family.build(state.config, Parts(*sizes, vectors, pretrained, state.num_classes, state.labels))
     family.begin(task, state.config)
     return task.train()  # a pretrained encoder may not be in that mode
 
@@ -321,6 +321,7 @@ def _result(
         "floor": scored.floor,
         "floor_frozen": dict(floor_frozen),
         "reference": scored.reference,
+        **({"tables": scored.tables} if scored.tables else {}),
         "signature": config.signatures(),
         "epochs": run.epochs,
         "best_epoch": run.best_epoch,

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from graphdep.metrics import Metric, compare
+from graphdep.metrics import ACCURACY, F1, Metric, compare
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 
 _SHARED = ("n", "samples")  # the same for all metrics
-# What metrics of labels take; others take any number.
-_LABELS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
-    "accuracy": ("whole numbers", lambda values: values == np.rint(values)),
-    "f1": ("0 and 1", lambda values: np.isin(values, (0, 1))),
+# What scikit-learn's metrics of labels take; others take any number, whatever their name is.
+_LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    ACCURACY.compute: ("whole numbers", lambda values: values == np.rint(values)),
+    F1.compute: ("0 and 1", lambda values: np.isin(values, (0, 1))),
 }
 
 
@@ -68,7 +68,7 @@ def compare_runs(
     name = _task_of(runs, task)
     metrics = _choose(resolve_task(name).metrics, metric, name)
     _check_same_examples(runs)
-    _check_labels(runs, [m.name for m in metrics])
+    _check_labels(runs, metrics)
     first, second = (np.stack([run.prediction for run in side]) for side in sides)
     rows = [asdict(compare(m, runs[0].target, first, second, samples=samples, seed=seed)) for m in metrics]
     return {
@@ -168,17 +168,17 @@ def _check_same_examples(runs: list[Run]) -> None:
             )
 
 
-def _check_labels(runs: list[Run], names: list[str]) -> None:
+def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
     """Finds what scikit-learn would refuse without the name of the file."""
     columns = [(run.path, name, getattr(run, name)) for run in runs for name in ("target", "prediction")]
-    for metric in filter(_LABELS.get, names):
-        labels, allowed = _LABELS[metric]
+    for metric in (metric for metric in metrics if metric.compute in _LABELS):
+        labels, allowed = _LABELS[metric.compute]
         for path, name, values in columns:
             (wrong,) = np.nonzero(~allowed(values))
             if wrong.size:
                 raise ValueError(
-                    f"{path}: example {wrong[0]} has the {name} {values[wrong[0]]}, but {metric} is for the "
-                    f"labels {labels}"
+                    f"{path}: example {wrong[0]} has the {name} {values[wrong[0]]}, but {metric.name} is for "
+                    f"the labels {labels}"
                 )
 
 
