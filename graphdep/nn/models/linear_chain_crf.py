@@ -87,8 +87,8 @@ class LinearChainCRF(nn.Module):
         return f"{len(self.allowed_first)}, learned={self.learned}"
 
     def forward(self, logits: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-        """Minus the log-likelihood of each sequence of labels, ``[B]``; infinite, and without a gradient, where
-        it is not allowed.
+        """Minus the log-likelihood of each sequence of labels, ``[B]``; where it is not allowed infinite, and
+        without a gradient.
         """
         self._check(logits, labels)
         start, transition = self._scores(logits)

@@ -86,8 +86,8 @@ class Features(nn.Module):
 def marked_example(sentences: list[Sentence], marks: list[int]) -> Data:
     """With a mark for each word, one text after the other."""
     data = pair(sentences, "dra")
-    places = {node: mark for node, mark in zip(first_pieces(data), marks, strict=False)}
-    words = {(int(data.utterance[node]), int(data.word[node])): mark for node, mark in places.items()}
+    first = zip(first_pieces(data), marks, strict=False)
+    words = {(int(data.utterance[node]), int(data.word[node])): mark for node, mark in first}
     rows = zip(data.utterance.tolist(), data.word.tolist())
     data.mark = torch.tensor([words.get(row, 0) for row in rows])
     return data
@@ -226,12 +226,8 @@ def test_no_words_to_mark(pieces) -> None:
     assert (logits.shape, nodes.numel()) == ((0, 4), 0)
     data = mark_words(pair([Sentence.chain(["ab"])], "dra"), [1])
     model = TokenModel(Features(), 4, pieces=pieces, marked=True).double().eval()
-    for key in ("edge_index", "cut_words"):
-        for one in (empty, data):
-            if key in one:
-                del one[key]
-    keys = [key for key in data.keys() if key in empty]
-    empty, data = (Data(**{key: one[key] for key in keys}) for one in (empty, data))
+    keys = ("node_type", "governor_index", "input_ids", "position", "utterance", "word", "mark")
+    empty, data = (Data(num_nodes=one.num_nodes, **{key: one[key] for key in keys}) for one in (empty, data))
     logits, _ = model(Batch.from_data_list([empty, data, empty]))
     torch.testing.assert_close(logits, model(data)[0])
 
