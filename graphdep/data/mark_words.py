@@ -14,13 +14,14 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
 
     Args:
         data: One example of one text, not a batch. Words at its end may have been cut.
-        marks: A number for each word of the text, 0 for no mark.
+        marks: A number from 0 on for each word of the text, 0 for no mark.
 
     Shapes:
         - ``mark``: :math:`(|\mathcal{V}|)`, long
 
     Raises:
-        ValueError: If the data has more words than there are marks.
+        ValueError: If the data is a batch or has several texts, whose words have the same numbers; a mark is
+            no whole number or below 0; or the data has more words than there are marks.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -30,9 +31,13 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
         tensor([0, 0, 1])
     """
     word = data.word
+    if "batch" in data or bool((data.utterance != 0).any()):
+        raise ValueError("'data' must be one example of one text: mark its words before batching")
     number = int(word.max()) + 1 if word.numel() else 0
     if number > len(marks):
         raise ValueError(f"'marks' must have a number for each of {number} words (got {len(marks)})")
-    table = torch.tensor([*marks, 0])  # the last one is for nodes that are no words
+    table = torch.tensor([*marks, 0], device=word.device)  # the last one is for nodes that are no words
+    if table.is_floating_point() or bool((table < 0).any()):
+        raise ValueError(f"'marks' must be whole numbers from 0 on (got {[*marks]})")
     data.mark = table[torch.where(word < 0, len(marks), word)]
     return data

@@ -33,11 +33,16 @@ def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
     """The vectors of the marks of all nodes: ``[N, C]``.
 
     Raises:
-        ValueError: If the data has no ``mark``, or one that has no vector.
+        ValueError: If the data has no ``mark`` or not one a node, or one that has no vector.
     """
     if "mark" not in data:
         raise ValueError("the data has no 'mark': call graphdep.data.mark_words(data, marks)")
     mark = data.mark
-    if mark.device.type == "cpu" and mark.numel() and int(mark.max()) >= marks.num_embeddings:
-        raise ValueError(f"'mark' must be below {marks.num_embeddings} (got {int(mark.max())})")
+    if mark.shape != data.input_ids.shape:
+        raise ValueError(f"'mark' must be of shape {[*data.input_ids.shape]} (got {[*mark.shape]})")
+    if mark.device.type == "cpu" and mark.numel():  # elsewhere a look would stall the device
+        low, high = (int(x) for x in mark.aminmax())
+        if low < 0 or high >= marks.num_embeddings:
+            wrong = low if low < 0 else high
+            raise ValueError(f"'mark' must be from 0 to {marks.num_embeddings - 1} (got {wrong})")
     return marks(mark)

@@ -30,9 +30,11 @@ class LinearChainCRF(nn.Module):
         - logits: :math:`(N, C)`, those of all sequences one after the other; lengths: :math:`(B)`, long, all
           above 0, with sum :math:`N`; labels, and the output of :meth:`decode`: :math:`(N)`, long
 
+    Scores are summed in float32, or in float64 where the logits are.
+
     Raises:
-        ValueError: If nothing or two things say the number of labels, some label may come first or be
-            followed by none, or lengths do not fit.
+        ValueError: If nothing says the number of labels, or two things say different ones; no label may come
+            first, or some label may be followed by none; or logits, lengths and labels do not fit each other.
 
     Example:
         >>> import torch
@@ -63,6 +65,9 @@ class LinearChainCRF(nn.Module):
         size = sizes.pop()
         allowed = torch.ones(size, size, dtype=torch.bool) if allowed is None else allowed.bool()
         first = torch.ones(size, dtype=torch.bool) if allowed_first is None else allowed_first.bool()
+        if allowed.shape != (size, size) or first.shape != (size,):
+            shapes = f"{[*allowed.shape]} and {[*first.shape]}"
+            raise ValueError(f"the tables must be of shapes [C, C] and [C] (got {shapes})")
         if not (first.any() and allowed.any(dim=1).all()):
             raise ValueError("some label must be allowed first, and after each label")
         # They follow from the labels, which a checkpoint has.
@@ -82,28 +87,33 @@ class LinearChainCRF(nn.Module):
         return f"{len(self.allowed_first)}, learned={self.learned}"
 
     def forward(self, logits: Tensor, lengths: Tensor, labels: Tensor) -> Tensor:
-        """Minus the log-likelihood of each sequence of labels, ``[B]``; infinite where it is not allowed."""
+        """Minus the log-likelihood of each sequence of labels, ``[B]``; where it is not allowed infinite, and
+        without a gradient.
+        """
+        self._check(logits, labels)
         start, transition = self._scores(logits)
         emissions, inside = _padded(logits, lengths)
         label, _ = _padded(labels, lengths)
         score = start[label[:, 0]] + emissions[:, 0].gather(1, label[:, :1]).squeeze(1)
+        fits = self.allowed_first[label[:, 0]]
         alpha = start + emissions[:, 0]
         for step in range(1, emissions.size(1)):
             on = inside[:, step]
             before, now = label[:, step - 1], label[:, step]
             gain = transition[before, now] + emissions[:, step].gather(1, now.unsqueeze(1)).squeeze(1)
             score = torch.where(on, score + gain, score)
+            fits = fits & (self.allowed[before, now] | ~on)
             following = (alpha.unsqueeze(2) + transition).logsumexp(dim=1) + emissions[:, step]
             alpha = torch.where(on.unsqueeze(1), following, alpha)
-        return alpha.logsumexp(dim=1) - score
+        # Not allowed scores are finite, or labels that nothing leads to would have gradients of NaN.
+        return torch.where(fits, alpha.logsumexp(dim=1) - score, torch.inf)
 
     @torch.no_grad()
     def decode(self, logits: Tensor, lengths: Tensor) -> Tensor:
         """The best allowed labels of each sequence, by Viterbi's algorithm; of equally good ones, those whose
         last labels have the lowest numbers.
         """
-        if not lengths.numel():
-            return logits.new_zeros(0, dtype=torch.long)
+        self._check(logits)
         start, transition = self._scores(logits)
         emissions, inside = _padded(logits, lengths)
         alpha, back = start + emissions[:, 0], []
@@ -118,19 +128,36 @@ class LinearChainCRF(nn.Module):
             path.append(source.gather(1, path[-1].unsqueeze(1)).squeeze(1))
         return torch.stack(path[::-1], dim=1)[inside]
 
+    def _check(self, logits: Tensor, labels: Tensor | None = None) -> None:
+        size = len(self.allowed_first)
+        if logits.dim() != 2 or logits.size(1) != size:
+            raise ValueError(f"'logits' must be of shape [N, {size}] (got {[*logits.shape]})")
+        if labels is None:
+            return
+        if labels.shape != logits.shape[:1]:
+            raise ValueError(f"'labels' must be of shape [{len(logits)}] (got {[*labels.shape]})")
+        # Off the CPU a look would stall the device.
+        if labels.device.type == "cpu" and bool(((labels < 0) | (labels >= size)).any()):
+            raise ValueError(f"'labels' must be from 0 to {size - 1} (got {labels.tolist()})")
+
     def _scores(self, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores of first labels ``[C]`` and of pairs ``[C, C]`` in float32, the lowest where not allowed."""
-        low = torch.tensor(-1e9, device=logits.device)
-        first = self.first.float() if self.learned else torch.zeros_like(low)
-        transition = self.transition.float() if self.learned else torch.zeros_like(low)
+        """Scores of first labels ``[C]`` and of pairs ``[C, C]``, the lowest where not allowed."""
+        low = logits.new_full((), -1e9, dtype=_accurate(logits))
+        first = self.first.to(low.dtype) if self.learned else torch.zeros_like(low)
+        transition = self.transition.to(low.dtype) if self.learned else torch.zeros_like(low)
         return torch.where(self.allowed_first, first, low), torch.where(self.allowed, transition, low)
+
+
+def _accurate(logits: Tensor) -> torch.dtype:
+    return torch.promote_types(logits.dtype, torch.float32)
 
 
 def _padded(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Sequences as rows of one table ``[B, T, ...]``, and which places are inside: ``[B, T]``."""
-    if lengths.numel() == 0 or int(lengths.min()) < 1 or int(lengths.sum()) != rows.size(0):
+    if (lengths < 1).any() or int(lengths.sum()) != rows.size(0):
         raise ValueError(f"'lengths' must be above 0 with sum {rows.size(0)} (got {lengths.tolist()})")
-    inside = torch.arange(int(lengths.max()), device=rows.device) < lengths.to(rows.device).unsqueeze(1)
+    longest = int(lengths.max()) if lengths.numel() else 1
+    inside = torch.arange(longest, device=rows.device) < lengths.to(rows.device).unsqueeze(1)
     table = rows.new_zeros(*inside.shape, *rows.shape[1:])
     table[inside] = rows
-    return (table.float() if table.is_floating_point() else table), inside
+    return (table.to(_accurate(table)) if table.is_floating_point() else table), inside

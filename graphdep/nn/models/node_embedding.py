@@ -99,7 +99,7 @@ class NodeEmbedding(nn.Module):
         Raises:
             ValueError: If there is one already, or :obj:`number` is below 2.
         """
-        self.mark = make_marks(self.mark, number, self.hidden_channels).to(self.word.weight.device)
+        self.mark = make_marks(self.mark, number, self.hidden_channels).to(self.word.weight)
 
     def words(self, input_ids: Tensor) -> Tensor:
         """Word vectors of ids in the size of the node states, alone: ``[...] -> [..., C]``."""

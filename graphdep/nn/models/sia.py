@@ -123,6 +123,11 @@ class SIA(TextEncoder):
             elif isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
 
+    def add_marks(self, number: int) -> SIA:
+        """As :meth:`TextEncoder.add_marks`, of the encoder."""
+        self.encoder.add_marks(number)  # type: ignore[operator]
+        return self
+
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """As the encoder's: of a pretrained one the states of [CLS], else of the ROOT nodes."""
         return self.encoder.readout(data, x)  # type: ignore[operator]

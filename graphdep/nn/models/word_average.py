@@ -66,7 +66,8 @@ class WordAverage(TextEncoder):
         words = (data.node_type == NodeType.WORD).nonzero().view(-1)
         states, utterance = x[words], utterance_of(data)[words]
         total, count = states.clone(), torch.ones_like(states[:, :1])
-        for step in range(1, min(self.window, len(words) - 1) + 1):
+        longest = int(utterance.bincount().max()) if len(words) else 0
+        for step in range(1, min(self.window, longest - 1) + 1):
             same = (utterance[step:] == utterance[:-step]).unsqueeze(-1).to(x.dtype)
             total[step:] += same * states[:-step]
             total[:-step] += same * states[step:]

@@ -5,7 +5,8 @@ import random
 import pytest
 import torch
 from hypothesis import given
-from torch import nn
+from hypothesis import strategies as st
+from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType, Vocab, to_data
@@ -38,6 +39,61 @@ def test_mean_of_the_words(examples: list[Data]) -> None:
     root = data.node_type == NodeType.ROOT
     torch.testing.assert_close(model.readout(data, out), torch.stack(vectors), rtol=0, atol=1e-12)
     assert torch.equal(out[~root], word[data.input_ids[~root]])
+
+
+def windows(model: WordAverage, data: Data, window: int) -> Tensor:
+    """Word by word; ROOT and special nodes as without a window."""
+    out = model(data) if model.window == 0 else make(len(model.embedding.word.weight))(data)
+    out, word = out.clone(), model.embedding.word.weight
+    for number in range(int(data.utterance.max()) + 1):
+        mine = (data.utterance == number) & (data.node_type == NodeType.WORD)
+        nodes = mine.nonzero().view(-1).tolist()
+        for place, node in enumerate(nodes):
+            around = nodes[max(place - window, 0) : place + window + 1]
+            out[node] = torch.stack([word[data.input_ids[other]] for other in around]).mean(dim=0)
+    return out
+
+
+@given(examples=example_lists(root=True), window=st.integers(0, 8))
+def test_windows_end_with_the_utterance(examples: list[Data], window: int) -> None:
+    model, data = make(num_words=50, window=window), Batch.from_data_list(examples)
+    out = model(data)
+    expected = torch.cat([windows(model, one, window) for one in examples])
+    torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+    plain = make(num_words=50)
+    assert torch.equal(model.readout(data, out), plain.readout(data, plain(data)))
+
+
+def test_a_window_learns_as_its_definition_says() -> None:
+    model, data = make(window=2), example(4, 3)
+    weight = torch.randn(data.num_nodes, 6, dtype=torch.double)
+    (got,) = torch.autograd.grad((model(data) * weight).sum(), [*model.parameters()])
+    out, word = [], model.embedding.word.weight
+    for node in range(data.num_nodes):
+        mine = (data.utterance == data.utterance[node]) & (data.node_type == NodeType.WORD)
+        if data.node_type[node] == NodeType.WORD:
+            mine &= (torch.arange(data.num_nodes) - node).abs() <= 2
+        out.append(word[data.input_ids[mine]].mean(dim=0))
+    (expected,) = torch.autograd.grad((torch.stack(out) * weight).sum(), [*model.parameters()])
+    torch.testing.assert_close(got, expected, rtol=0, atol=1e-12)
+
+
+def test_a_window_wider_than_all_texts_costs_no_more_than_they_are_long() -> None:
+    data = Batch.from_data_list([example(seed) for seed in range(200)])
+    total = make(window=10_000)(data)
+    assert torch.equal(total, make(window=5)(data))
+    root = data.node_type == NodeType.ROOT
+    utterance = root.cumsum(0) - 1
+    torch.testing.assert_close(total, total[root][utterance], rtol=0, atol=1e-12)
+
+
+def test_a_window_of_no_words() -> None:
+    data = example(1)
+    kept = data.node_type == NodeType.ROOT
+    for key in ("input_ids", "node_type", "utterance"):
+        data[key] = data[key][kept]
+    data.num_nodes = int(kept.sum())
+    assert not make(window=3)(data).any()
 
 
 def test_learns_all_words_but_root() -> None:
@@ -80,8 +136,9 @@ def test_dropout_in_training_only() -> None:
     assert torch.equal(model(data), model(data))
 
 
-def test_bfloat16() -> None:
-    model, data = make(vectors=torch.randn(len(VOCAB), 9)).float(), example(1)
+@pytest.mark.parametrize("window", [0, 2])
+def test_bfloat16(window: int) -> None:
+    model, data = make(vectors=torch.randn(len(VOCAB), 9), window=window).float(), example(1)
     expected = model(data)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         out = model(data)
@@ -92,3 +149,6 @@ def test_errors() -> None:
     rootless = to_data([random_sentence(random.Random(0), 3)], vocab=VOCAB, root=False)
     with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
         make()(rootless)
+    with pytest.raises(ValueError, match="'window' must be at least 0 \\(got -1\\)"):
+        make(window=-1)
+    assert repr(make(window=3)).startswith("WordAverage(\n  window=3")
