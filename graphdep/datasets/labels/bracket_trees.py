@@ -12,7 +12,7 @@ from graphdep.sentence import Sentence
 OPEN, CLOSE = "[", "]"
 DETERMINERS = frozenset("the a an some any my your our her his its their".split())
 PREPOSITIONS = frozenset(
-    "above around at before behind below beside between by for from in near of on over to under upon with".split()
+    "above around at behind below beside between by for from in near of on over to under upon with".split()
 )
 RELATIVES = frozenset("that who whom which".split())
 AUXILIARIES = frozenset("do does did don't doesn't didn't".split())
@@ -50,8 +50,8 @@ RULES: dict[tuple[str, str], Rule] = {
 }
 """The head rules: two kinds of parts, and what they make.
 
-A word alone is a ``det``, a ``prep``, a ``rel``, an ``aux`` or a ``punct`` if it is in the list of that kind, and
-else a ``word``: a noun or a verb, which the constituents say. ``that`` is a relative pronoun.
+A word alone is a ``det``, a ``prep``, a ``rel``, an ``aux`` or a ``punct`` if it is in the list of that kind,
+and else a ``word``: a noun or a verb, which the constituents say. ``that`` is a relative pronoun.
 """
 
 
