@@ -121,8 +121,8 @@ def write_files(source: str, name: str, shared: Path) -> None:
     if '"best.ckpt"' in source:
         shutil.copy(checkpoint_for(name, shared), "best.ckpt")
     if '"datasets/mini' in source:
-        shutil.copytree(ROOT / "datasets" / "mini" / "raw", "datasets/mini/raw")
-        shutil.copytree(ROOT / "datasets" / "mini" / "ud" / "raw", "datasets/mini/ud/raw")
+        for raw in ("raw", "ud/raw", "agreement/raw"):
+            shutil.copytree(ROOT / "datasets" / "mini" / raw, Path("datasets/mini", raw))
     for corpus, write in CORPORA.items():
         if f'{corpus}"' in source:
             folder = Path(corpus, "raw")

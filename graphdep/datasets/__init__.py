@@ -2,6 +2,7 @@
 
 from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
+from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.datasets.post_training.masking import Masking
@@ -23,6 +24,7 @@ from graphdep.datasets.sentences.sst import SST
 from graphdep.datasets.sentences.ud_treebank import UDTreebank
 
 __all__ = [
+    "Agreement",
     "CSVTexts",
     "CoLA",
     "DailyDialog",

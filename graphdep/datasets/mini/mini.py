@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.mini.mini_agreement import agreement_files
 from graphdep.datasets.mini.mini_dialogues import dialogue_files
 from graphdep.datasets.mini.mini_selection import selection_files
 from graphdep.datasets.mini.mini_sst import sst_files
@@ -64,15 +65,17 @@ class Scene(NamedTuple):
 def write_mini(root: str | os.PathLike[str]) -> None:
     """Writes the raw files of ``datasets/mini`` below ``root``, the same bytes every time.
 
-    ``SICK(root)``, ``SST(root)``, ``MRPC(root)``, ``DailyDialog(root)`` and ``Ubuntu(root)`` then load them.
+    ``SICK(root)``, ``SST(root)``, ``MRPC(root)``, ``DailyDialog(root)``, ``Ubuntu(root)`` and
+    ``Agreement(root / "agreement")`` then load them.
     ``datasets/mini/README.md`` says what is in them.
     """
     files = {FILES[split]: content for split, content in mini_files().items()} | mrpc_files()
     files |= dialogue_files()
     files |= {f"sst-sentence/{name}": content for name, content in sst_files().items()}
     files |= {f"ubuntu-v1/{name}": content for name, content in selection_files().items()}
-    for name, content in files.items():
-        path = Path(root, "raw", name)
+    paths = {Path(root, "raw", name): content for name, content in files.items()}
+    paths |= {Path(root, "agreement", "raw", name): content for name, content in agreement_files().items()}
+    for path, content in paths.items():
         if not path.exists() or path.read_bytes() != content:
             with atomic_path(path) as temporary:
                 temporary.write_bytes(content)

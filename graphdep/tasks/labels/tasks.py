@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
@@ -14,9 +15,13 @@ _ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gol
 
 TASKS: dict[str, Task] = {
     "ud-tags": WordLabels("UD tags", UDTags, "datasets/ud", gold_trees=True),
+    "agreement": WordLabels(
+        "Agreement", Agreement, "datasets/agreement", other_tests=("test-indist",), gold_trees=True
+    ),
     "propbank-ewt": WordLabels("PropBank on EWT", PropBankEWT, "datasets/propbank-ewt", **_ROLES),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
+    "agreement": ("test_accuracy", "val_accuracy"),
     "propbank-ewt": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
     "ud-tags": ("test_accuracy", "test_macro_f1", "val_accuracy"),
 }
