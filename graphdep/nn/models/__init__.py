@@ -27,6 +27,7 @@ from graphdep.nn.models.selection_model import SelectionModel
 from graphdep.nn.models.sentence_model import SentenceModel
 from graphdep.nn.models.sentence_pair_model import SentencePairModel
 from graphdep.nn.models.sia import SIA
+from graphdep.nn.models.span_readout import SpanReadout
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.token_model import TokenModel
 from graphdep.nn.models.transformer_decoder import TransformerDecoder
@@ -64,6 +65,7 @@ __all__ = [
     "SelectionModel",
     "SentenceModel",
     "SentencePairModel",
+    "SpanReadout",
     "TextEncoder",
     "TokenModel",
     "TransformerDecoder",
