@@ -16,7 +16,12 @@ _ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gol
 TASKS: dict[str, Task] = {
     "ud-tags": WordLabels("UD tags", UDTags, "datasets/ud", gold_trees=True),
     "agreement": WordLabels(
-        "Agreement", Agreement, "datasets/agreement", other_tests=("test-indist",), gold_trees=True
+        "Agreement",
+        Agreement,
+        "datasets/agreement",
+        defaults={"keep": "last"},  # the first epoch that gets all of the same structures right knows no others
+        other_tests=("test-indist",),
+        gold_trees=True,
     ),
     "propbank-ewt": WordLabels("PropBank on EWT", PropBankEWT, "datasets/propbank-ewt", **_ROLES),
 }

@@ -23,12 +23,14 @@ class RunCheckpoint(Checkpoint):
     Args:
         folder: Folder of the run.
         state: What goes into each file beside the weights.
-        metric: Decides which epoch is the best; of equal ones the first.
+        metric: Decides which epoch is the best; of equal ones the first. :obj:`None` for the last epoch.
         patience: Stop after so many epochs without a better one; :obj:`None` for never. (default:
             :obj:`None`)
     """
 
-    def __init__(self, folder: Path, state: RunState, metric: Metric, patience: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, state: RunState, metric: Metric | None, patience: int | None = None
+    ) -> None:
         self.folder, self.state, self.metric, self.patience = folder, state, metric, patience
         self.best: float | None = None
         self.best_epoch = self.epochs = 0
@@ -69,8 +71,8 @@ class RunCheckpoint(Checkpoint):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.epochs = trainer.current_epoch + 1
         scores = cast(LearningTask, pl_module).val_scores
-        value = scores[f"val_{self.metric.name}"]
-        if self.metric.is_better(value, self.best):
+        value = 0.0 if self.metric is None else scores[f"val_{self.metric.name}"]
+        if self.metric is None or self.metric.is_better(value, self.best):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
             trainer.save_checkpoint(self.best_path)
         trainer.save_checkpoint(self.last_path)
