@@ -5,6 +5,7 @@ from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
+from graphdep.datasets.labels.universal_propbank import UniversalPropBank
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
 from graphdep.datasets.post_training.post_training_dataset import PostTrainingDataset
@@ -47,5 +48,6 @@ __all__ = [
     "UDTreebank",
     "Ubuntu",
     "UbuntuIRC",
+    "UniversalPropBank",
     "positive_dialogues",
 ]
