@@ -17,7 +17,7 @@ SPAN_METRICS: tuple[Metric, ...] = (
     replace(WORD_F1, signature=f"f1: micro-averaged F1 of all labels but that of no finding, {_OVER}"),
     replace(
         WORD_MACRO_F1,
-        signature="macro_f1: mean of the F1 of all labels, but that of no finding, that the split has or that "
-        f"are predicted, {_OVER}",
+        signature="macro_f1: mean of the F1 of all labels, but that of no finding, that the split has or "
+        f"that are predicted, {_OVER}",
     ),
 )
