@@ -3,6 +3,7 @@
 from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
+from graphdep.datasets.labels.cogs import COGS
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
@@ -24,6 +25,7 @@ from graphdep.datasets.sentences.ud_treebank import UDTreebank
 
 __all__ = [
     "Agreement",
+    "COGS",
     "CSVTexts",
     "CoLA",
     "DailyDialog",
