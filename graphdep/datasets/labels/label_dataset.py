@@ -65,7 +65,7 @@ class LabelDataset(ParsedDataset):
     shared_options: ClassVar[type] = LabelOptions
     own_trees: ClassVar[bool] = True
     """Whether the corpus has trees of its own."""
-    marks: ClassVar[bool] = False
+    marks: bool = False
     """Whether each example has a marked word."""
     spread: ClassVar[bool] = False
     """Whether ``limit`` takes examples from all parts of a split, and not its first ones."""
