@@ -3,6 +3,7 @@
 from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.probes import Probes
+from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
@@ -37,6 +38,7 @@ __all__ = [
     "PostTrainingKey",
     "PostTrainingSampler",
     "Probes",
+    "PropBankEWT",
     "SICK",
     "SST",
     "UDTags",

@@ -37,6 +37,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "share_masked": (0, 1),
         # Edges.
         "max_distance": (0, 10_000),
+        "window": (0, 10_000),
         "max_sum": (0, 10_000),
         # Models.
         "hidden_channels": _CHANNELS,

@@ -15,18 +15,18 @@ from torch_geometric.data import Data
 
 from graphdep.data import mark_words
 from graphdep.datasets.base.draw import spread_rows
-from graphdep.datasets.base.parsed_dataset import Example, ParsedDataset
-from graphdep.datasets.base.text_rows import Label
+from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.word_dataset import WordDataset
 from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.relation_path import relation_paths
 from graphdep.datasets.labels.targets import UNKNOWN, UNSCORED
-from graphdep.parsing import Parser, enhance, enhance_fingerprint, resolve_parser
+from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab
 
 
-class LabelDataset(ParsedDataset):
+class LabelDataset(WordDataset):
     r"""Base of the corpora of labelled words: one ``Data`` an example, with a label for each word.
 
     A subclass says which raw files a split has, and :meth:`read` gives its examples as
@@ -60,11 +60,7 @@ class LabelDataset(ParsedDataset):
             split has no label, or all of them are the same.
     """
 
-    labels: tuple[Label, ...]
-    """The classes by their numbers."""
     shared_options: ClassVar[type] = LabelOptions
-    own_trees: ClassVar[bool] = True
-    """Whether the corpus has trees of its own."""
     marks: bool = False
     """Whether each example has a marked word."""
     spread: ClassVar[bool] = False
@@ -78,47 +74,18 @@ class LabelDataset(ParsedDataset):
         split: str,
         parser: str | Parser,
         *,
-        labels: Sequence[Label] | None = None,
         root_node: bool = True,
         **options: Any,
     ) -> None:
-        self._learns_labels, self.labels = labels is None, tuple(labels or ())
-        if labels is None:
-            self.train_is_for = "the labels are learned from it unless 'labels' are given"
-        self._parser = self._resolve(root, parser, options.get("arcs", "basic"))
-        super().__init__(root, split, to_data_options={"root": root_node}, **options)
-
-    def _resolve(self, root: str | os.PathLike[str], parser: str | Parser, arcs: str) -> Parser | None:
-        if parser == "gold":
-            if not self.own_trees:
-                raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
-            return None
-        cache = Path(root).expanduser() / "cache" / "parses.sqlite"
-        return resolve_parser(parser, cache=cache, arcs=arcs)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Models and a database do not travel to the workers of a DataLoader.
-        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
+        super().__init__(root, split, parser, root_node=root_node, **options)
 
     @abstractmethod
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
         """The examples of a split in ``folder``, checked."""
 
-    @property
-    def num_classes(self) -> int:
-        """The number of classes, whatever the split holds."""
-        return len(self.labels)
-
-    def options(self) -> dict[str, Any]:
-        parser = "gold" if self._parser is None else self._parser.fingerprint
-        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint()}
-        return {"parser": parser, **enhanced, "labels": None if self._learns_labels else self.labels}
-
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)
-        if self._learns_labels and not self.labels:
-            train = found if split == "train" else self.read(Path(self.raw_dir), "train")
-            self.labels = self.classes(train)
+        self.learn_labels(split, found)
         if found and all(label is None for example in found for label in example.labels):
             raise ValueError(f"no word of the split {split!r} has a label (is scored{self.scored_by})")
         if limit is not None:
@@ -153,26 +120,6 @@ class LabelDataset(ParsedDataset):
             found["path_id"] = digests(relation_paths(tree, example.mark))
         return found | {"example_id": torch.tensor([number]), "group": torch.tensor([group])}
 
-    def trees(self, examples: Sequence[LabelledWords]) -> list[Sentence]:
-        """The tree of each example, one for all that have the same words and tree."""
-        if self._parser is None:
-            trees = [self._own_tree(example) for example in examples]
-        else:
-            before = self._parser.failures
-            trees = self._parser.parse_words([example.words for example in examples])
-            self.parser_failures += self._parser.failures - before
-        return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
-
-    def _own_tree(self, example: LabelledWords) -> Sentence:
-        if example.tree is None:
-            raise example.error("the sentence has no tree of its own, which parser='gold' asks for")
-        return example.tree
-
-    def make_vocab(self, examples: list[Example]) -> Vocab:
-        # Each sentence once: one of five predicates would make its words five times as frequent.
-        forms = {tuple(sentence.form) for example in examples for sentence in example.sentences}
-        return Vocab.build(sorted(forms), min_freq=self.min_freq, lower=self.lower)
-
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         for data in super().make_data(examples, vocab):
             if "mark" in data:
@@ -189,16 +136,6 @@ class LabelDataset(ParsedDataset):
                 data[key] = data[key][:left]
         return data
 
-    def notes(self, examples: list[Example]) -> dict[str, Any]:
-        return {"labels": list(self.labels)}
-
-    def restore(self, notes: dict[str, Any]) -> None:
-        self.labels = tuple(notes["labels"])
-
-    def update_digest(self, sha: hashlib._Hash) -> None:
-        super().update_digest(sha)
-        sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
-
     def describe(self) -> dict[str, Any]:
         """As of every corpus, with the numbers of words that are scored and whose label is unknown."""
         y: Tensor = self.y
@@ -206,9 +143,6 @@ class LabelDataset(ParsedDataset):
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
         note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""
         return super().describe() | {"scored_words": scored, "unknown_labels": unknown, "note": note}
-
-    def _needed(self) -> list[str]:
-        return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
 
 
 def digests(texts: Iterable[str]) -> Tensor:

@@ -8,10 +8,12 @@ from graphdep.nn.models.dependency_transformer import DependencyTransformer
 from graphdep.nn.models.dialog_bert import DialogBERT
 from graphdep.nn.models.dialogue_model import DialogueModel
 from graphdep.nn.models.graph_transformer import GraphTransformer
+from graphdep.nn.models.gru_encoder import GRUEncoder
 from graphdep.nn.models.hran_decoder import HRANDecoder
 from graphdep.nn.models.hran_encoder import HRANEncoder
 from graphdep.nn.models.hred_decoder import HREDDecoder
 from graphdep.nn.models.hred_encoder import HREDEncoder
+from graphdep.nn.models.linear_chain_crf import LinearChainCRF
 from graphdep.nn.models.lstm_encoder import LSTMEncoder
 from graphdep.nn.models.masked_word_head import MaskedWordHead
 from graphdep.nn.models.memory import Memory
@@ -43,12 +45,14 @@ __all__ = [
     "DependencyTransformer",
     "DialogBERT",
     "DialogueModel",
+    "GRUEncoder",
     "GraphTransformer",
     "HRANDecoder",
     "HRANEncoder",
     "HREDDecoder",
     "HREDEncoder",
     "LSTMEncoder",
+    "LinearChainCRF",
     "MaskedWordHead",
     "Memory",
     "NodeEmbedding",

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from graphdep.nn.models._marks import make_marks, marks_of, reset_marks
+
 
 class NodeEmbedding(nn.Module):
     r"""Sum of word, position, level and segment embeddings; the first three are those of `"Integrating
@@ -29,8 +31,8 @@ class NodeEmbedding(nn.Module):
         dropout: Dropout probability. (default: :obj:`0.1`)
 
     Shapes:
-        - data: ``input_ids``, ``position``, ``depth``, ``segment`` :math:`(|\mathcal{V}|)`; output
-          :math:`(|\mathcal{V}|, C)`
+        - data: ``input_ids``, ``position``, ``depth``, ``segment``, with :meth:`add_marks` also ``mark``
+          :math:`(|\mathcal{V}|)`; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
         ValueError: If :obj:`hidden_channels` is below 1, :obj:`vectors` do not fit the vocabulary, or the
@@ -61,6 +63,7 @@ class NodeEmbedding(nn.Module):
             raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
         if vectors is not None and (vectors.dim() != 2 or vectors.size(0) != num_words):
             raise ValueError(f"'vectors' must be of shape [{num_words}, dim] (got {[*vectors.shape]})")
+        self.hidden_channels = hidden_channels
         dim = hidden_channels if vectors is None else vectors.size(1)
         self.word = nn.Embedding(num_words, dim)
         self.project = (
@@ -69,6 +72,7 @@ class NodeEmbedding(nn.Module):
         self.position = nn.Embedding(max_positions, hidden_channels) if max_positions else None
         self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
         self.segment = nn.Embedding(segments, hidden_channels) if segments else None
+        self.mark: nn.Embedding | None = None
         self.dropout = nn.Dropout(dropout)
         self.reset_parameters()
         if vectors is not None:
@@ -83,6 +87,19 @@ class NodeEmbedding(nn.Module):
         for table in (self.position, self.level, self.segment):
             if table is not None:
                 nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
+        if self.mark is not None:
+            reset_marks(self.mark)
+
+    def add_marks(self, number: int) -> None:
+        """Adds an embedding of ``data.mark``, such as 1 for the predicate whose roles are asked for.
+
+        Args:
+            number: Number of marks, 0 among them, which stands for none and adds nothing.
+
+        Raises:
+            ValueError: If there is one already, or :obj:`number` is below 2.
+        """
+        self.mark = make_marks(self.mark, number, self.hidden_channels).to(self.word.weight.device)
 
     def words(self, input_ids: Tensor) -> Tensor:
         """Word vectors of ids in the size of the node states, alone: ``[...] -> [..., C]``."""
@@ -101,4 +118,6 @@ class NodeEmbedding(nn.Module):
             x = x + level * (data.depth >= 0).unsqueeze(-1)
         if self.segment is not None:
             x = x + self.segment(data.segment.clamp(max=self.segment.num_embeddings - 1))
+        if self.mark is not None:
+            x = x + marks_of(data, self.mark)
         return self.dropout(x)

@@ -28,6 +28,19 @@ class TextEncoder(nn.Module):
         for module in self.children():
             reset(module)
 
+    def add_marks(self, number: int) -> TextEncoder:
+        """Lets the encoder read ``data.mark`` (:func:`~graphdep.data.mark_words`), such as 1 for the
+        predicate whose roles are asked for: each mark has a vector that is added to the input of its nodes.
+
+        Args:
+            number: Number of marks, 0 among them, which stands for none and adds nothing.
+
+        Raises:
+            ValueError: If it reads them already, or :obj:`number` is below 2.
+        """
+        self.embedding.add_marks(number)  # type: ignore[operator, union-attr]
+        return self
+
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """States of the ROOT nodes, in the order of the utterances.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.nn.models._utterances import root_nodes, word_mean
+from graphdep.data import NodeType
+from graphdep.nn.models._utterances import root_nodes, utterance_of, word_mean
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
 
@@ -13,11 +15,13 @@ from graphdep.nn.models.text_encoder import TextEncoder
 class WordAverage(TextEncoder):
     r"""Represents an utterance by the mean of its word vectors, blind to their order and to the tree.
 
-    The state of a word is its embedding, that of ROOT the mean over the words of the utterance.
+    The state of a word is its embedding, or with a :obj:`window` the mean over it and the words of its
+    utterance around it; that of ROOT is the mean over the words of the utterance.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
+        window: Words on either side of a word that its state is a mean of, as well. (default: :obj:`0`)
         dropout: Dropout probability of the embeddings. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
@@ -25,7 +29,7 @@ class WordAverage(TextEncoder):
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If the data has no ROOT nodes.
+        ValueError: If the data has no ROOT nodes, or :obj:`window` is below 0.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -41,15 +45,34 @@ class WordAverage(TextEncoder):
         num_words: int,
         *,
         hidden_channels: int = 300,
+        window: int = 0,
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.hidden_channels = hidden_channels
+        if window < 0:
+            raise ValueError(f"'window' must be at least 0 (got {window})")
+        self.hidden_channels, self.window = hidden_channels, window
         self.embedding = NodeEmbedding(
             num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )
 
     def forward(self, data: Data) -> Tensor:
         x = self.embedding(data)
-        return x.index_copy(0, root_nodes(data), word_mean(data, x))
+        root = x.index_copy(0, root_nodes(data), word_mean(data, x))
+        return root if self.window == 0 else self._with_neighbours(data, root)
+
+    def _with_neighbours(self, data: Data, x: Tensor) -> Tensor:
+        words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+        states, utterance = x[words], utterance_of(data)[words]
+        total, count = states.clone(), torch.ones_like(states[:, :1])
+        for step in range(1, min(self.window, len(words) - 1) + 1):
+            same = (utterance[step:] == utterance[:-step]).unsqueeze(-1).to(x.dtype)
+            total[step:] += same * states[:-step]
+            total[:-step] += same * states[step:]
+            count[step:] += same
+            count[:-step] += same
+        return x.index_copy(0, words, total / count)
+
+    def extra_repr(self) -> str:
+        return f"window={self.window}"

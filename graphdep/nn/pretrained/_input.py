@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from graphdep.data import NodeType
+from graphdep.nn.models._marks import marks_of
 
 logger = logging.getLogger("graphdep.nn.pretrained")
 
@@ -98,10 +99,16 @@ def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
     return position
 
 
-def node_inputs(model: Any, relations: nn.Module | None, data: Data, related: Tensor) -> Tensor:
-    """Ids of nodes; where relations have an embedding, the vectors that the model adds positions to."""
-    if relations is None:
+def node_inputs(
+    model: Any, relations: nn.Module | None, marks: nn.Embedding | None, data: Data, related: Tensor
+) -> Tensor:
+    """Ids of nodes; where relations or marks have an embedding, the vectors that the model adds positions
+    to.
+    """
+    if relations is None and marks is None:
         return data.input_ids
     # The id of a relation may be none of a word; the vector that it gets at first is replaced.
     words = model.get_input_embeddings()(data.input_ids.index_fill(0, related, 0))
-    return words.index_copy(0, related, relations(data.deprel[related]).to(words.dtype))
+    if relations is not None:
+        words = words.index_copy(0, related, relations(data.deprel[related]).to(words.dtype))
+    return words if marks is None else words + marks_of(data, marks).to(words.dtype)

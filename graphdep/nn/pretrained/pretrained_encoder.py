@@ -17,6 +17,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data import trees_data
 from graphdep.nn._layout import implicit_edges
 from graphdep.nn.attention.edge_attention import BACKENDS
+from graphdep.nn.models._marks import make_marks, reset_marks
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.pretrained._added import check_shared, make_terms, try_terms
@@ -125,6 +126,7 @@ class PretrainedEncoder(TextEncoder):
         self.num_layers, self.max_length = self.anatomy.num_layers, self.anatomy.max_length
         self.layer_edges = self._resolve_edges(edges or {})
         self.relations: nn.Module | None = None
+        self.marks: nn.Embedding | None = None
         self.terms = nn.ModuleDict()
         self.train(model.training)
 
@@ -136,6 +138,8 @@ class PretrainedEncoder(TextEncoder):
         """Draws what was added anew. The model's weights are learnt already: they stay."""
         reset(self.relations)
         reset(self.terms)
+        if self.marks is not None:
+            reset_marks(self.marks)
 
     def add_relations(self, embedding: nn.Module) -> PretrainedEncoder:
         """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes of arcs.
@@ -155,8 +159,7 @@ class PretrainedEncoder(TextEncoder):
         """
         if self.relations is not None:
             raise ValueError(f"the encoder has an embedding of relations already: {self.relations}")
-        if "inputs_embeds" not in inspect.signature(self.model.forward).parameters:
-            raise ValueError(f"{type(self.model).__name__} takes no 'inputs_embeds', which relations need")
+        self._check_takes_vectors("relations")
         embedding = embedding.to(self.model.device, self.model.dtype)
         with torch.no_grad():
             size = embedding(torch.zeros(1, dtype=torch.long, device=self.model.device)).size(-1)
@@ -167,6 +170,22 @@ class PretrainedEncoder(TextEncoder):
             )
         self.relations = embedding.train(self.training)
         return self
+
+    def add_marks(self, number: int) -> PretrainedEncoder:
+        """As :meth:`TextEncoder.add_marks`; the vectors are added to the word embeddings, before positions,
+        segments and LayerNorm.
+
+        Raises:
+            ValueError: As there, or if the model takes no vectors for nodes.
+        """
+        self._check_takes_vectors("marks")
+        marks = make_marks(self.marks, number, self.embedding_channels)
+        self.marks = marks.to(self.model.device, self.model.dtype)
+        return self
+
+    def _check_takes_vectors(self, what: str) -> None:
+        if "inputs_embeds" not in inspect.signature(self.model.forward).parameters:
+            raise ValueError(f"{type(self.model).__name__} takes no 'inputs_embeds', which {what} need")
 
     def add_terms(
         self, make: Callable[[], nn.Module], layers: Iterable[int] | None = None
@@ -366,7 +385,11 @@ class PretrainedEncoder(TextEncoder):
         Raises:
             ValueError: If :obj:`folder` is a file.
         """
-        left = {"relations": self.relations is not None, "terms": len(self.terms) > 0}
+        left = {
+            "relations": self.relations is not None,
+            "marks": self.marks is not None,
+            "terms": len(self.terms) > 0,
+        }
         if any(left.values()):
             names = " and ".join(name for name, there in left.items() if there)
             logger.warning(
@@ -383,7 +406,7 @@ class PretrainedEncoder(TextEncoder):
                 nothing = data.input_ids.new_zeros(2, 0), x.new_zeros(0, self.heads)
                 graph.weights.extend([nothing] * self.num_layers)
             return x, [x] * (self.num_layers + 1)
-        nodes = node_inputs(self.model, self.relations, data, related)
+        nodes = node_inputs(self.model, self.relations, self.marks, data, related)
         return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:

@@ -16,7 +16,6 @@ from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.edges import adds_nodes, pretrained_edges, root_sees_words
 from graphdep.tasks.sentences.frozen import probe_scores
 from graphdep.tasks.sentences.learning_task import SentenceTask
 from graphdep.tasks.sentences.predict_rows import predict_rows
@@ -31,6 +30,7 @@ from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.pretrained import backbone_of
+from graphdep.training.family.pretrained_edges import check_nodes, pretrained_edges, root_sees_words
 from graphdep.training.family.published import Published
 from graphdep.training.family.scratch import with_types
 from graphdep.training.family.splits import Splits
@@ -107,14 +107,8 @@ class SentenceFamily(TaskFamily):
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         super().adapt(task, config)
-        if not config.pretrained:
-            return
-        nodes = adds_nodes(pretrained_edges(cast(SentenceConfig, config)))
-        if nodes != (backbone_of(task.model).relations is not None):
-            raise ValueError(
-                f"'edges' cannot be {config.edges!r}: the model was trained "
-                f"{'without' if nodes else 'with'} relation nodes"
-            )
+        if config.pretrained:
+            check_nodes(cast(SentenceConfig, config), backbone_of(task.model))
 
     def example(
         self,

@@ -18,6 +18,7 @@ _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
     "word-average": M.WordAverage,
     "lstm": M.LSTMEncoder,
     "bilstm": functools.partial(M.LSTMEncoder, bidirectional=True),
+    "bigru": functools.partial(M.GRUEncoder, bidirectional=True),
     "tree-lstm": M.TreeLSTM,
     "bitree-lstm": functools.partial(M.TreeLSTM, bidirectional=True),
     "tree-transformer": M.TreeTransformer,
@@ -43,6 +44,8 @@ def build_encoder(
     if config.encoder != "transformer":
         sizes = {"heads": config.heads, "ff_channels": config.ff_channels}
         own = sizes if config.encoder == "tree-transformer" else {}
+        if config.encoder == "word-average":
+            own = {"window": config.window}
         return _BASELINES[config.encoder](num_words, **common, **own)
     return M.DependencyTransformer(
         num_words,

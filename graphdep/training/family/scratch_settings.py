@@ -14,6 +14,7 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
         "word-average": False,
         "lstm": False,
         "bilstm": False,
+        "bigru": False,
         "tree-lstm": False,
         "bitree-lstm": False,
         "tree-transformer": False,
@@ -31,10 +32,13 @@ class ScratchSettings:
 
     Args:
         directions: Tell a relation from its inverse. (default: :obj:`True`)
+        window: Words on either side of a word that ``encoder="word-average"`` takes the mean of, as well.
+            (default: :obj:`0`)
         relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
     """
 
     directions: bool = setting(True, defines=True)
+    window: int = setting(0, defines=True, later=True)
     relation_dim: int = setting(30, published=True)
     relation_attention: bool = setting(True, defines=True)
     gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)

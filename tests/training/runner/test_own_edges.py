@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from graphdep import RelationVocab, Vocab
-from graphdep.tasks.sentences.edges import root_sees_words
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, run_folder, train
+from graphdep.training.family.pretrained_edges import root_sees_words
 from graphdep.training.runner.checkpoint import RunState, save_task
 from graphdep.transforms import (
     DependencyEdges,

@@ -1,8 +1,8 @@
-"""From settings to the edges of sentences."""
+"""From settings to the edges over the nodes of a pretrained encoder."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
@@ -11,17 +11,24 @@ from graphdep import transforms as T
 from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
-from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.training.family.encoder_settings import EncoderSettings
 from graphdep.transforms._identity import probe
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
 
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
 
-def pretrained_edges(config: SentenceConfig) -> BaseTransform:
+
+def pretrained_edges(config: EncoderSettings, *, from_cls: bool = True) -> BaseTransform:
     """The edges of the settings over the nodes of a pretrained encoder: both texts of a pair see each other
-    where the preset leaves it open, and [CLS], which is classified, sees all words.
+    where the preset leaves it open, and [CLS] sees all words.
+
+    Args:
+        config: The settings.
+        from_cls: Whether [CLS] is what the model is read from, and not the words. (default: :obj:`True`)
 
     Raises:
-        ValueError: If [CLS] does not see all words, and cannot be made to.
+        ValueError: If the model is read from [CLS], which does not see all words and cannot be made to.
     """
     assert config.edges is not None
     options = T.preset_options(config.edges)
@@ -30,13 +37,15 @@ def pretrained_edges(config: SentenceConfig) -> BaseTransform:
     if _cls_sees_all(edges):
         return edges
     if not isinstance(edges, T.EdgeConstructor):
+        if not from_cls:
+            return edges
         raise ValueError(
             f"edges {config.edges!r} keep words from [CLS], which a pretrained encoder is read from"
         )
     return edges | T.SpecialEdges()
 
 
-def _options(config: SentenceConfig) -> dict[str, Any]:
+def _options(config: EncoderSettings) -> dict[str, Any]:
     """Values of the presets' options, by their names there."""
     names = ("max_distance", "max_sum", "labels", "directions", "relation_links")
     options: dict[str, Any] = {name: getattr(config, name) for name in names}
@@ -58,6 +67,18 @@ def _probe(edges: BaseTransform) -> Any:
 def adds_nodes(edges: BaseTransform) -> bool:
     """Whether edges bring relation nodes."""
     return bool((_probe(edges).node_type == NodeType.RELATION).any())
+
+
+def check_nodes(config: EncoderSettings, encoder: PretrainedEncoder) -> None:
+    """Raises :class:`ValueError` if a trained encoder has no vectors for nodes that the edges bring, or has
+    them for nothing.
+    """
+    nodes = adds_nodes(pretrained_edges(config, from_cls=False))
+    if nodes != (encoder.relations is not None):
+        raise ValueError(
+            f"'edges' cannot be {config.edges!r}: the model was trained "
+            f"{'without' if nodes else 'with'} relation nodes"
+        )
 
 
 def root_sees_words(edges: BaseTransform) -> bool:

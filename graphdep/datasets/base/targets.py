@@ -1,0 +1,6 @@
+"""Numbers in ``y`` that are no class."""
+
+from __future__ import annotations
+
+UNKNOWN = -1
+"""A label that training does not have: it is scored, and whatever is predicted is wrong."""

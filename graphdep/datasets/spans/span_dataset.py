@@ -1,0 +1,163 @@
+"""What the corpora of marked spans share: trees, numbers of labels, and marks on nodes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from graphdep.data import mark_words
+from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.targets import UNKNOWN
+from graphdep.datasets.base.word_dataset import WordDataset
+from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.spans.span_options import SpanOptions
+from graphdep.parsing import Parser
+from graphdep.vocab import Vocab
+
+logger = logging.getLogger("graphdep.datasets")
+
+
+class SpanDataset(WordDataset):
+    r"""Base of the corpora of marked spans: one ``Data`` an example, with one label.
+
+    A subclass says which raw files a split has, and :meth:`read` gives its examples as :class:`SpanExample`;
+    what else it has to say of a split it puts into :attr:`said`. The classes are those of the corpus or of
+    the training split, whole as it is, sorted by name. Sentences that several examples have in common are
+    parsed once and counted once in the vocabulary.
+
+    With :obj:`tokens`, :obj:`max_length` may cut all words of a span away. Such an example stays, with its
+    label, and is counted (:obj:`lost`); nothing can be predicted for it, which is wrong.
+
+    Args:
+        root: Folder of the corpus.
+        split: ``"train"``, ``"val"`` or ``"test"``.
+        parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
+            :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
+        labels: See :class:`SpanOptions`.
+        options: Further ones, see :class:`SpanOptions`.
+
+    Shapes:
+        - ``y``: :math:`(1)`, long, the number of the label in :attr:`labels`; -1 for a label that is not
+          among them; absent where the split has no labels
+        - ``mark``: :math:`(|\mathcal{V}|)`, long: 1 for the nodes of the first span's words, 2 for those of
+          the second's, 3 for those of both, else 0
+        - ``lost``: :math:`(1)`, long, how many spans have no word left
+        - ``example_id``: :math:`(1)`, long, the number of the example in its split
+
+    Raises:
+        FileNotFoundError: If a raw file is missing; the message says where to get it.
+        ValueError: If an option is wrong or a file is damaged, with file, line and value; if some examples
+            have one span and others two, or some a label and others none.
+    """
+
+    shared_options: ClassVar[type] = SpanOptions
+    num_spans: int
+    """Spans of an example: one or two."""
+    said: dict[str, str]
+    """What there is to say of the splits that were read, beside numbers."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        split: str,
+        parser: str | Parser,
+        *,
+        root_node: bool = True,
+        **options: Any,
+    ) -> None:
+        self.said = {}
+        super().__init__(root, split, parser, root_node=root_node, **options)
+        if lost := int((self.lost > 0).sum()):
+            logger.warning(
+                "%s (%s): 'max_length' %d cuts away all of a span of %d examples, which are scored as wrong",
+                *(self.corpus, self.split, self.max_length, lost),
+            )
+
+    @abstractmethod
+    def read(self, folder: Path, split: str) -> list[SpanExample]:
+        """The examples of a split in ``folder``, checked."""
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        found = self.read(Path(self.raw_dir), split)
+        self.learn_labels(split, found)
+        self._check_alike(found)
+        found = found[:limit]
+        if found and split == self.split:
+            self.num_spans = len(found[0].spans)
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        return [
+            Example([tree], self.targets(example, numbers) | {"example_id": torch.tensor([number])})
+            for number, (example, tree) in enumerate(zip(found, self.trees(found)))
+        ]
+
+    def targets(self, example: SpanExample, numbers: dict[Any, int]) -> dict[str, Tensor]:
+        """What is known of an example; ``numbers`` are those of the classes."""
+        found = {"mark": torch.tensor(example.marks)}
+        if example.label is not None:
+            found["y"] = torch.tensor([numbers.get(example.label, UNKNOWN)])
+        return found
+
+    def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
+        """The different labels of the training split by name.
+
+        Raises:
+            ValueError: If there are fewer than two.
+        """
+        names = sorted({example.label for example in train if example.label is not None})
+        if train and len(names) < 2:
+            raise train[0].error(
+                f"all labels of the training split are {names[0]!r}" if names else "no example has a label"
+            )
+        return tuple(names)
+
+    def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
+        for data in super().make_data(examples, vocab):
+            marks: list[int] = data.mark.tolist()
+            mark_words(data, marks)
+            left = set(data.mark.tolist())
+            lost = sum(_has(marks, span) and not _has(left, span) for span in (1, 2))
+            data.lost = torch.tensor([lost])
+            yield data
+
+    def notes(self, examples: list[Example]) -> dict[str, Any]:
+        return super().notes(examples) | {"num_spans": self.num_spans, "said": self.said.get(self.split, "")}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self.num_spans, self.said = notes["num_spans"], {self.split: notes["said"]}
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus, with the numbers of examples whose label is unknown or whose spans are lost."""
+        own = self if self._indices is None else self.copy()
+        unknown = int((own.y == UNKNOWN).sum()) if "y" in own._data else 0
+        lost = int((own.lost > 0).sum())
+        said = [
+            *([self.said[self.split]] if self.said[self.split] else []),
+            *([f"{unknown} labels that training does not have, which are wrong"] if unknown else []),
+            *([f"{lost} examples without words of a span, which are wrong"] if lost else []),
+        ]
+        numbers = {"unknown_labels": unknown, "lost_spans": lost}
+        return super().describe() | numbers | ({"note": "; ".join(said)} if said else {})
+
+    @staticmethod
+    def _check_alike(found: Sequence[SpanExample]) -> None:
+        for example in found[1:]:
+            first = found[0]
+            if len(example.spans) != len(first.spans):
+                raise example.error(f"{len(example.spans)} spans, but {len(first.spans)} at {first.place}")
+            if (example.label is None) != (first.label is None):
+                which = ("no label", "one") if example.label is None else ("a label", "none")
+                raise example.error(f"{which[0]}, but {which[1]} at {first.place}")
+
+
+def _has(marks: list[int] | set[int], span: int) -> bool:
+    """Whether some mark is one of the span."""
+    return any(mark & span for mark in marks)

@@ -1,0 +1,67 @@
+"""A recurrent network over the words of each utterance, which baselines are."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_sequence, unpack_sequence
+from torch_geometric.data import Data
+
+from graphdep.data import NodeType
+from graphdep.nn.models._utterances import root_nodes, utterance_of
+from graphdep.nn.models._word_rnn import CELLS
+from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.nn.models.text_encoder import TextEncoder
+
+
+class RecurrentEncoder(TextEncoder):
+    """Base of :class:`LSTMEncoder` and :class:`GRUEncoder`, which say the :attr:`cell`."""
+
+    cell: ClassVar[str]
+
+    def __init__(
+        self,
+        num_words: int,
+        *,
+        hidden_channels: int = 300,
+        bidirectional: bool = False,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        if hidden_channels < 1:
+            raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
+        if bidirectional and hidden_channels % 2:
+            raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
+        self.hidden_channels = hidden_channels
+        in_channels = hidden_channels if vectors is None else vectors.size(-1)
+        self.embedding = NodeEmbedding(
+            num_words, in_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
+        )
+        network = CELLS[self.cell](
+            in_channels,
+            hidden_channels // 2 if bidirectional else hidden_channels,
+            num_layers,
+            dropout=dropout if num_layers > 1 else 0.0,
+            bidirectional=bidirectional,
+        )
+        self.add_module(self.cell, network)
+
+    def forward(self, data: Data) -> Tensor:
+        root = root_nodes(data)
+        words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+        utterance, length = utterance_of(data)[words].unique_consecutive(return_counts=True)
+        embedded = self.embedding(data)
+        if words.numel() == 0:
+            return embedded.new_zeros(embedded.size(0), self.hidden_channels)
+        sequences = embedded[words].split(length.tolist())
+        network: nn.Module = getattr(self, self.cell)
+        out, last = network(pack_sequence(sequences, enforce_sorted=False))
+        last = last[0] if isinstance(last, tuple) else last  # an LSTM's memory cells stay inside
+        states = torch.cat(unpack_sequence(out))
+        directions = 1 + int(network.bidirectional)  # type: ignore[arg-type]
+        x = states.new_zeros(data.num_nodes, self.hidden_channels).index_copy(0, words, states)
+        return x.index_copy(0, root[utterance], torch.cat([*last[-directions:]], dim=-1))

@@ -1,0 +1,139 @@
+"""What settings say of an encoder of words, with syntax in it, whether it is pretrained or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from graphdep.parsing.enhance import ARCS
+from graphdep.training.family.model_preset import resolve_model
+from graphdep.training.family.pretrained_settings import PretrainedSettings
+from graphdep.training.family.scratch_settings import ScratchSettings
+from graphdep.training.family.setting import setting
+from graphdep.transforms import PRESETS, preset_options
+
+_LINKS = ("both", "to_word", "to_relation", "none")
+_POSITIONS = ("sequence", "dependent", "zero")
+# Which settings only some models read.
+_OF_PIECES = ("pieces", "max_length")
+_OF_TERMS = ("relation_terms", "relation_start")
+_OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
+_OF_STRUCTURE = ("position_embedding", "norm_first")
+_OF_SCORES = ("gate", "relation_dim")
+_OF_GATES = ("gate_state", "untyped")
+_OF_EDGES = ("max_distance", "directions", "pieces")
+_OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderSettings(PretrainedSettings, ScratchSettings):
+    """Settings of an encoder that is trained from scratch, or pretrained with syntax added to it, for a
+    :class:`TrainConfig` to inherit from as well; the one is built by
+    :func:`~graphdep.training.family.scratch.build_encoder`, the other gets its syntax from
+    :func:`~graphdep.training.family.added_syntax.add_syntax`.
+
+    Args:
+        relation_terms: What :obj:`relation_attention` is: ``"score"``, DT's score and gate, or
+            ``"key-value"``, Graph2Graph's keys and values, for a pretrained encoder. (default: ``"score"``)
+        relation_start: Where its parameters start in a pretrained encoder: ``"unchanged"``, which leaves the
+            encoder's function as it is where the method allows that, or ``"random"``.
+            (default: ``"unchanged"``)
+        scaling: Of the relation keys, see :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
+            ``"paper"``)
+        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
+            (default: ``"basic"``)
+        pieces: ``"first"`` or ``"all"``: which pieces of a word stand for it in edges; :obj:`None` for the
+            edges' own choice. (default: :obj:`None`)
+        links, cls_links, relation_links, relation_position: Of edges ``"dam"``: which of a word and its
+            relation node reads the other (``"both"``, ``"to_word"``, ``"to_relation"``, ``"none"``), whether
+            [CLS] and relation nodes see one another, whether relation nodes of one word do, and their
+            positions (``"sequence"``, ``"dependent"``, ``"zero"``). (default: ``"both"``, :obj:`True`,
+            :obj:`False`, ``"sequence"``)
+        type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
+        max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)
+        **others: As in :class:`PretrainedSettings` and :class:`ScratchSettings`.
+    """
+
+    relation_terms: str = setting("score", choices=("score", "key-value"), defines=True, later=True)
+    relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True, later=True)
+    scaling: str = setting("paper", choices=("paper", "code"), defines=True, later=True)
+    arcs: str = setting("basic", choices=ARCS, defines=True, later=True)
+    pieces: str | None = setting(None, choices=(None, "first", "all"), defines=True, later=True)
+    links: str = setting("both", choices=_LINKS, defines=True, later=True)
+    cls_links: bool = setting(True, defines=True, later=True)
+    relation_links: bool = setting(False, defines=True, later=True)
+    relation_position: str = setting("sequence", choices=_POSITIONS, defines=True, later=True)
+    type_embedding: bool = setting(True, defines=True, later=True)
+    # [CLS], a piece of each of two sentences, two [SEP].
+    max_length: int = setting(128, at_least=5, published=True, free=True, later=True)
+
+    any_encoder: ClassVar[bool] = True
+
+    if TYPE_CHECKING:  # of the other base
+        model: str
+        models: ClassVar[Any]
+        encoders: ClassVar[Any]
+        edges: str | None
+        trees: str
+
+    @property
+    def pretrained(self) -> bool:
+        return self.encoder not in self.encoders
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        options: dict[str, Any] = super().dataset_options(split)  # type: ignore[misc]
+        options |= {} if self.arcs == "basic" else {"arcs": self.arcs}
+        return {**options, "max_length": self.max_length} if self.pretrained else options
+
+    def data_settings(self) -> dict[str, Any]:
+        # The encoder's tokenizer cuts words into pieces.
+        own = {"encoder": self.encoder} if self.pretrained else {}
+        return super().data_settings() | own  # type: ignore[misc]
+
+    def check_encoder(self) -> None:
+        """Raises :class:`ValueError` where model and encoder do not fit, or nothing reads a setting."""
+        # A name that is no encoder of ours could be any folder's: only some models take one.
+        own = resolve_model(self.model, self.models).overrides.get("encoder")
+        if self.pretrained and own in (None, *self.encoders):
+            raise ValueError(
+                f"'encoder' must be one of {', '.join(self.encoders)}, or for models whose names begin with "
+                f"'bert' a pretrained encoder (got {self.encoder!r})"
+            )
+        if not self.pretrained and own not in (None, *self.encoders):
+            raise ValueError(
+                f"model {self.model!r} stands on a pretrained encoder: 'encoder' must be its name or folder "
+                f"(got {self.encoder!r})"
+            )
+        self.check_pretrained("an encoder that is trained from scratch")
+        if self.pretrained and self.level_embedding:
+            raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
+        for names, reader, read in self._readers():
+            for name in names if not read else ():
+                if getattr(self, name) != self.__dataclass_fields__[name].default:
+                    raise ValueError(f"{name!r} is for {reader} (got {getattr(self, name)!r})")
+
+    def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        """Settings, what reads them, and whether that is there: a setting that nothing reads would make two
+        rows of a table that are one.
+        """
+        terms = self.pretrained and self.relation_attention
+        dam = self.pretrained and self.edges == "dam"
+        yield _OF_PIECES, "a pretrained encoder", self.pretrained
+        yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
+        yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
+        yield _OF_NODES, "edges='dam' on a pretrained encoder", dam
+        if self.pretrained:
+            score = terms and self.relation_terms == "score"
+            yield _OF_SCORES, "relation_attention with relation_terms='score'", score
+            yield _OF_GATES, "a gate of relation scores", score and self.gate is not None
+            yield (*_OF_SIZES, *_OF_STRUCTURE), "an encoder that is trained from scratch", False
+            for name in _OF_EDGES:
+                takers = [edges for edges in PRESETS if name in preset_options(edges)]
+                read = self.edges is not None and name in preset_options(self.edges)
+                yield (name,), f"edges {', '.join(takers)}", read
+        yield (
+            ("arcs",),
+            "edges='dam' on a pretrained encoder, on the parser's trees",
+            dam and self.trees in ("parser", "gold"),
+        )

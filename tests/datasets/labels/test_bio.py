@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphdep.datasets.labels.bio import bio_of, spans_of
+
+names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
+
+
+@st.composite
+def some_spans(draw):
+    """Spans without a word in common, in order, and the number of words that they lie in."""
+    spans, end = [], 0
+    for gap, size in draw(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)):
+        spans.append((end + gap, end + gap + size, draw(names)))
+        end += gap + size
+    return spans, end + draw(st.integers(0, 3))
+
+
+def spans_of_slowly(labels):
+    """Word by word: where does a span begin, and how far does it go?"""
+
+    def begins(i):
+        inside = labels[i] not in (None, "O")
+        return inside and (labels[i][0] == "B" or i == 0 or (labels[i - 1] or "O")[2:] != labels[i][2:])
+
+    spans = []
+    for start in range(len(labels)):
+        if begins(start):
+            end = start + 1
+            while end < len(labels) and labels[end] == f"I-{labels[start][2:]}":
+                end += 1
+            spans.append((start, end, labels[start][2:]))
+    return spans
+
+
+@given(some_spans())
+def test_there_and_back(case):
+    spans, length = case
+    labels = bio_of(reversed(spans), length)
+    assert len(labels) == length
+    assert spans_of(labels) == spans
+
+
+@given(st.lists(st.sampled_from([None, "O", "B-X", "I-X", "B-Y", "I-Y"]), max_size=8))
+def test_spans_of(labels):
+    assert spans_of(labels) == spans_of_slowly(labels)
+    assert spans_of(bio_of(spans_of(labels), len(labels))) == spans_of(labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "spans"),
+    [
+        ([], []),
+        (["I-X", "I-X"], [(0, 2, "X")]),
+        (["B-X", "I-Y"], [(0, 1, "X"), (1, 2, "Y")]),
+        (["B-X", "O", "I-X"], [(0, 1, "X"), (2, 3, "X")]),
+        (["B-X", None, "I-X"], [(0, 1, "X"), (2, 3, "X")]),
+        (["B-X", "B-X", "I-X"], [(0, 1, "X"), (1, 3, "X")]),
+    ],
+)
+def test_what_does_not_fit_begins_a_span(labels, spans):
+    assert spans_of(labels) == spans
+
+
+@pytest.mark.parametrize("label", ["X", "B-", "I", "", "E-X", "b-X", "BX", "o"])
+def test_labels_that_are_none_of_spans(label):
+    with pytest.raises(ValueError, match=rf"must be O, B-LABEL or I-LABEL \(got '{label}', word 1\)"):
+        spans_of(["O", label])
+
+
+@pytest.mark.parametrize(
+    ("spans", "message"),
+    [
+        ([(2, 2, "X")], r"must lie in 3 words \(got \(2, 2, 'X'\)\)"),
+        ([(2, 1, "X")], r"must lie in 3 words \(got \(2, 1, 'X'\)\)"),
+        ([(-1, 1, "X")], r"must lie in 3 words \(got \(-1, 1, 'X'\)\)"),
+        ([(2, 4, "X")], r"must lie in 3 words \(got \(2, 4, 'X'\)\)"),
+        ([(0, 1, "")], r"must have labels \(got \(0, 1, ''\)\)"),
+        ([(0, 2, "X"), (1, 3, "Y")], r"must have no word in common \(got \(1, 3, 'Y'\)\)"),
+        ([(0, 2, "X"), (0, 2, "X")], r"must have no word in common \(got \(0, 2, 'X'\)\)"),
+    ],
+)
+def test_wrong_spans(spans, message):
+    with pytest.raises(ValueError, match=message):
+        bio_of(spans, 3)
