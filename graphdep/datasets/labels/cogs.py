@@ -18,6 +18,7 @@ from typing_extensions import Unpack
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.raw import check_words, read_table, row_error
+from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.cogs_forms import original, variable_free
 from graphdep.datasets.labels.cogs_words import MisfitError, predicates
 from graphdep.datasets.labels.label_dataset import LabelDataset
@@ -106,6 +107,7 @@ class COGS(LabelDataset):
     splits = tuple(NAMES)
     own_trees = False
     marks = True
+    outside = OUTSIDE
     scored_by = " by their role"
     types: tuple[str, ...]
     """The types of the split's sentences by their numbers, by name."""
