@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.encoder_settings import EncoderSettings
@@ -123,6 +124,13 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     def outside(self) -> str | None:
         """The label that stands for no finding."""
         return self.word_task.outside
+
+    @property
+    def marked(self) -> bool:
+        """Whether examples have a marked word."""
+        if self.word_task.takes("function"):
+            return PROBE_FUNCTIONS[self.function or DEFAULT_FUNCTION].needs_mark
+        return self.word_task.marked
 
     @property
     def scheme(self) -> str:

@@ -116,7 +116,7 @@ class LabelFamily(TaskFamily):
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
         data, trees = super().example(task, config, vocab, relations, texts, parser)
-        if cast(LabelConfig, config).word_task.marked:
+        if cast(LabelConfig, config).marked:
             data.mark = torch.zeros_like(data.word)  # a text marks nothing
         return data, trees
 
