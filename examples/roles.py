@@ -21,13 +21,8 @@ import graphdep.transforms as T
 from graphdep.datasets import COGS, Agreement, PropBankEWT, UDTags, UniversalPropBank
 from graphdep.nn.models import DependencyTransformer, TokenModel
 
-CORPORA = {
-    "agreement": Agreement,
-    "cogs": COGS,
-    "propbank-ewt": PropBankEWT,
-    "ud-tags": UDTags,
-    "up": UniversalPropBank,
-}
+CORPORA = {"agreement": Agreement, "cogs": COGS, "propbank-ewt": PropBankEWT, "ud-tags": UDTags}
+CORPORA["up"] = UniversalPropBank
 MINI = osp.join(osp.dirname(osp.realpath(__file__)), "..", "datasets", "mini", "agreement")
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--corpus", choices=[*CORPORA], default="agreement")
@@ -35,9 +30,7 @@ parser.add_argument("--raw-from", help="folder with the raw files")
 parser.add_argument("--root", help="default: datasets/<corpus>, or self-written sentences without --raw-from")
 parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of the corpus")
 parser.add_argument("--parser", default="gold", help="whose trees; gold for the corpus' own")
-parser.add_argument(
-    "--edges", default="dt", help="dt, or of those without types: transformer, tree, dra, sia"
-)
+parser.add_argument("--edges", default="dt", help="dt, or without types transformer, tree, dra, sia")
 parser.add_argument("--trees", choices=["chain", "random"], help="a control in place of the trees")
 parser.add_argument("--position", action="store_true", help="with position embedding")
 parser.add_argument("--limit", type=int, help="examples to train on")

@@ -24,8 +24,8 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
     """Settings of a run on marked spans.
 
     Args:
-        direction, domain, polarities, negatives, val_fraction, val_seed: Options of single corpora, as their classes
-            in :mod:`graphdep.datasets` have them (``val_seed`` is the ``seed`` of what is drawn);
+        direction, domain, polarities, negatives, val_fraction, val_seed: Options of single corpora, as their
+            classes in :mod:`graphdep.datasets` have them (``val_seed`` is the ``seed`` of what is drawn);
             :obj:`None` for the corpus' own default. (default: :obj:`None`)
         readout: What stands for a span (:class:`~graphdep.nn.models.SpanReadout`): ``"mean"`` of its words,
             or its ``"top"`` word, the nearest to the root. (default: ``"mean"``)

@@ -17,8 +17,8 @@ class OwnSpanConfig(SpanConfig, kind="own-spans"):
         train: File with the training examples: ``.jsonl``, or ``.csv`` or ``.tsv`` with tags in the texts.
         val: File for validation; :obj:`None` draws them from the training file. (default: :obj:`None`)
         test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
-        text_columns, label_column: Names of the columns of texts and labels, of a table. (default: ``"text"``,
-            ``"label"``)
+        text_columns, label_column: Names of the columns of texts and labels, of a table. (default:
+            ``"text"``, ``"label"``)
         no_finding: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
         trees: ``"parser"``, or ``"gold"`` where the files have trees. (default: ``"parser"``)
         **others: As in :class:`SpanConfig`, but not ``raw_from``.
