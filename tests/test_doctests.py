@@ -22,6 +22,8 @@ import graphdep
 from graphdep.testing import tiny_corpus
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
+from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
+from graphdep.testing.tiny_spans import write_tiny_semeval2010
 from graphdep.training import TrainConfig, train
 from graphdep.transforms import registry
 
@@ -100,7 +102,10 @@ CORPORA: dict[str, Callable[[Path], object]] = {
     "datasets/ecommerce": write_chinese,
     "datasets/empatheticdialogues": write_empathetic,
     "datasets/glue": lambda folder: write_tiny_glue(folder.parent),
+    "datasets/propbank-ewt": lambda folder: write_tiny_propbank(folder.parent),
+    "datasets/semeval2010": lambda folder: write_tiny_semeval2010(folder.parent),
     "datasets/ubuntu-irc": write_irc,
+    "datasets/universal-propbank": lambda folder: write_tiny_up(folder.parent),
 }
 
 

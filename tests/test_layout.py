@@ -24,7 +24,14 @@ PACKAGES = [p for p in MODULES if p.name == "__init__.py" and p.read_text(encodi
 # Folders in which the name of an exported class gives the name of its file.
 ONE_CLASS_A_FILE = ("transforms", "nn/attention", "nn/conv", "nn/models", "datasets")
 # Names that are one word where they come from.
-ONE_WORD = {"CoLA": "cola", "ReCoSa": "recosa", "ECommerce": "ecommerce"}
+ONE_WORD = {
+    "CoLA": "cola",
+    "ReCoSa": "recosa",
+    "ECommerce": "ecommerce",
+    "SemEval2010Task8": "semeval2010_task8",
+    "PropBankEWT": "propbank_ewt",
+    "UniversalPropBank": "universal_propbank",
+}
 PACKAGE_DATA = ("py.typed", "parsing/bundled/*")
 
 

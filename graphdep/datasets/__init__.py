@@ -5,6 +5,7 @@ from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
+from graphdep.datasets.labels.universal_propbank import UniversalPropBank
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
 from graphdep.datasets.post_training.post_training_dataset import PostTrainingDataset
@@ -22,6 +23,7 @@ from graphdep.datasets.sentences.mrpc import MRPC
 from graphdep.datasets.sentences.sick import SICK
 from graphdep.datasets.sentences.sst import SST
 from graphdep.datasets.sentences.ud_treebank import UDTreebank
+from graphdep.datasets.spans.semeval2010_task8 import SemEval2010Task8
 
 __all__ = [
     "Agreement",
@@ -41,9 +43,11 @@ __all__ = [
     "PropBankEWT",
     "SICK",
     "SST",
+    "SemEval2010Task8",
     "UDTags",
     "UDTreebank",
     "Ubuntu",
     "UbuntuIRC",
+    "UniversalPropBank",
     "positive_dialogues",
 ]

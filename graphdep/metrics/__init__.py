@@ -17,6 +17,7 @@ from graphdep.metrics.ranking import (
     ranking_signature,
 )
 from graphdep.metrics.relatedness import MSE, MSE_OF_NUMBERS, PEARSON, SPEARMAN
+from graphdep.metrics.semeval2010 import semeval2010_macro_f1
 from graphdep.metrics.significance import Comparison, compare
 from graphdep.metrics.text_metric import TextMetric
 
@@ -53,4 +54,5 @@ __all__ = [
     "ranking_signature",
     "resolve_bleu",
     "resolve_distinct",
+    "semeval2010_macro_f1",
 ]

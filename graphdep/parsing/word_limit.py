@@ -12,8 +12,8 @@ from graphdep.sentence.truncation import truncate
 
 # A word is a run of letters and digits, of which a hundred are looked at (StanzaEngine sees no more); Chinese
 # characters and kana, which have no spaces between words, and all else that can be seen count one by one.
-_ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_ALONE}]|[^\W{_ALONE}]{{1,100}}|[^\w\s]")
+ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]{{1,100}}|[^\w\s]")
 
 
 @dataclass(frozen=True)

@@ -42,3 +42,22 @@ def _example(seed: int, sizes: list[int], flags: dict[str, bool]) -> Data:
 def example_lists(max_size: int = 4, **options: bool) -> st.SearchStrategy[list[Data]]:
     """Lists of examples to batch."""
     return st.lists(examples(**options), min_size=1, max_size=max_size)
+
+
+def marked_examples(max_words: int = 7, **options: bool) -> st.SearchStrategy[Data]:
+    """Examples of one utterance with two marked spans, some of which are empty or have words in common."""
+    number = st.integers(0, max_words)
+    span = st.tuples(number, number)
+    return st.builds(_marked, examples(max_words, 1, **options), st.tuples(span, span))
+
+
+def marked_lists(max_size: int = 4, **options: bool) -> st.SearchStrategy[list[Data]]:
+    """Lists of marked examples to batch."""
+    return st.lists(marked_examples(**options), min_size=1, max_size=max_size)
+
+
+def _marked(data: Data, spans: tuple[tuple[int, int], tuple[int, int]]) -> Data:
+    word = data.word
+    first, second = (((word >= start) & (word < stop) & (word >= 0)).long() for start, stop in spans)
+    data.mark = first + 2 * second
+    return data

@@ -36,3 +36,15 @@ def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
     count, draw = min(limit, len(rows)), Draw(random.Random(_SEED))
     bounds = [part * len(rows) // count for part in range(count + 1)] if rows else []
     return [rows[draw.pick(range(start, end))] for start, end in pairwise(bounds)]
+
+
+def drawn_part(size: int, share: float, seed: int) -> set[int]:
+    """Which of ``size`` things, by number, are drawn for validation: at least one, and not all of them.
+
+    Args:
+        size: How many there are, at least 2.
+        share: The share that is drawn, more than 0 and less than 1.
+        seed: Of the draw.
+    """
+    count = min(max(1, round(size * share)), size - 1)
+    return set(Draw(random.Random(seed)).shuffled(range(size))[:count])

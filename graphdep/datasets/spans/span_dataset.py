@@ -51,6 +51,7 @@ class SpanDataset(WordDataset):
           the second's, 3 for those of both, else 0
         - ``lost``: :math:`(1)`, long, how many spans have no word left
         - ``example_id``: :math:`(1)`, long, the number of the example in its split
+        - ``number``: :math:`(1)`, long, the corpus' own number of it, where it has one
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -103,6 +104,8 @@ class SpanDataset(WordDataset):
         found = {"mark": torch.tensor(example.marks)}
         if example.label is not None:
             found["y"] = torch.tensor([numbers.get(example.label, UNKNOWN)])
+        if example.number is not None:
+            found["number"] = torch.tensor([example.number])
         return found
 
     def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:

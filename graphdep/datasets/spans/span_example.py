@@ -23,6 +23,7 @@ class SpanExample:
         label: The label; :obj:`None` for none. (default: :obj:`None`)
         tree: The corpus' own tree of these words. (default: :obj:`None`)
         place: Where it stands, ``FILE:LINE``, for messages. (default: ``""``)
+        number: The corpus' own number of the example. (default: :obj:`None`)
 
     Raises:
         ValueError: If there is no word, no span or more than two, a span is empty or reaches beyond the
@@ -40,6 +41,7 @@ class SpanExample:
     label: str | None = None
     tree: Sentence | None = None
     place: str = ""
+    number: int | None = None
 
     def __post_init__(self) -> None:
         if not self.words:
