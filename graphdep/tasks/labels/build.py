@@ -44,7 +44,7 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
         return None
     if config.crf and labels[0] != config.outside:
         raise ValueError(
-            f"'crf' needs {config.outside!r} among the labels of training, for words without a label (got True)"
+            f"'crf' needs {config.outside!r} among the labels of training, for words without one (got True)"
         )
     if config.scheme != "bio":
         return LinearChainCRF(num_labels=len(labels), learned=config.crf)
