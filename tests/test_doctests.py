@@ -97,7 +97,14 @@ def write_irc(folder: Path) -> None:
     (folder / "train" / "2020.annotation.txt").write_text("0 1 -\n2 3 -\n", encoding="utf-8")
 
 
+def write_cogs(folder: Path) -> None:
+    row = "A cook liked the pilot .\tlike ( agent = cook , theme = * pilot )\t"
+    for name, kind in (("train", "in_distribution"), ("gen", "prim_to_subj_common")):
+        (folder / f"varfree-{name}.tsv").write_text(f"{row}{kind}\n", encoding="utf-8")
+
+
 CORPORA: dict[str, Callable[[Path], object]] = {
+    "datasets/cogs": write_cogs,
     "datasets/douban": write_chinese,
     "datasets/ecommerce": write_chinese,
     "datasets/empatheticdialogues": write_empathetic,

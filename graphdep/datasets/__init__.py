@@ -3,6 +3,8 @@
 from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
+from graphdep.datasets.labels.cogs import COGS
+from graphdep.datasets.labels.probes import Probes
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.datasets.labels.universal_propbank import UniversalPropBank
@@ -27,6 +29,7 @@ from graphdep.datasets.spans.semeval2010_task8 import SemEval2010Task8
 
 __all__ = [
     "Agreement",
+    "COGS",
     "CSVTexts",
     "CoLA",
     "DailyDialog",
@@ -40,6 +43,7 @@ __all__ = [
     "PostTrainingDataset",
     "PostTrainingKey",
     "PostTrainingSampler",
+    "Probes",
     "PropBankEWT",
     "SICK",
     "SST",

@@ -20,7 +20,7 @@ _MARKS = 2  # no mark, and the mark
 
 def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> TokenModel:
     """Encoder and head, not trained; a pretrained encoder is changed in place."""
-    options: dict[str, Any] = {"pieces": config.word_state, "marked": config.word_task.marked}
+    options: dict[str, Any] = {"pieces": config.word_state, "marked": config.marked}
     if parts.pretrained is None:
         encoder = build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
         model = TokenModel(encoder, num_classes, config.dropout, **options)
@@ -29,7 +29,7 @@ def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> To
         model = TokenModel(parts.pretrained, num_classes, config.dropout, **options)
         edges = pretrained_edges(config, from_cls=False)
         add_syntax(config, parts.num_relations, parts.pretrained, edges)
-    if config.word_task.marked:
+    if config.marked:
         model.encoder.add_marks(_MARKS)  # type: ignore[operator]
     return model
 

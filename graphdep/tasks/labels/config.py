@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.encoder_settings import EncoderSettings
@@ -16,7 +17,10 @@ from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 
-_OF_CORPORA = ("form", "name", "verbs", "train_from", "ud_from", "function", "sentences", "data_seed")
+_OF_CORPORA = (
+    *("form", "name", "verbs", "train_from", "ud_from", "nominals", "function", "sentences"),
+    "data_seed",
+)
 """Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
 
 
@@ -30,9 +34,9 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
             (default: ``"upos"``)
         absent: Label of words without it, which are then scored; for keys that mark some words only.
             (default: :obj:`None`)
-        form, name, verbs, train_from, ud_from, function, sentences, data_seed: Options of single corpora, as
-            their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the ``seed`` of generated
-            data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
+        form, name, verbs, train_from, ud_from, nominals, function, sentences, data_seed: Options of single
+            corpora, as their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the ``seed`` of
+            generated data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
         trees: ``"gold"`` for the corpus' own trees; ``"parser"`` for those of :obj:`parser`, which is read
             for nothing else where a corpus has its own. Controls replace the trees. (default: ``"gold"``, or
             ``"parser"`` where a corpus has none)
@@ -68,6 +72,7 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     ud_from: str | None = setting(None, place=True)
     function: str | None = setting(None, defines=True, later=True)
     sentences: int | None = setting(None, defines=True, later=True)
+    nominals: str | None = setting(None, defines=True, later=True)
     data_seed: int | None = setting(None, defines=True, later=True)
     edges: str | None = "dt"
     trees: str = "gold"
@@ -123,6 +128,13 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     def outside(self) -> str | None:
         """The label that stands for no finding."""
         return self.word_task.outside
+
+    @property
+    def marked(self) -> bool:
+        """Whether examples have a marked word."""
+        if self.word_task.takes("function"):
+            return PROBE_FUNCTIONS[self.function or DEFAULT_FUNCTION].needs_mark
+        return self.word_task.marked
 
     @property
     def scheme(self) -> str:
