@@ -44,9 +44,20 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
         return None
     if config.crf and labels[0] != config.outside:
         raise ValueError(
-            "'crf' needs a label that stands for no finding, for words without a label (got True)"
+            f"'crf' needs {config.outside!r} among the labels of training, for words without one (got True)"
         )
     if config.scheme != "bio":
         return LinearChainCRF(num_labels=len(labels), learned=config.crf)
+    _check_begun([str(label) for label in labels])
     follows, first = (torch.from_numpy(table) for table in bio_tables(labels))
     return LinearChainCRF(follows, first, learned=config.crf)
+
+
+def _check_begun(labels: Sequence[str]) -> None:
+    """Raises :class:`ValueError` where a span's label never begins one, which the rules would then forbid."""
+    for label in labels:
+        if label.startswith("I-") and f"B-{label[2:]}" not in labels:
+            raise ValueError(
+                f"the rules of spans ask for B-{label[2:]} before {label}, and training has none: with "
+                "decode=argmax and crf=false no rules are followed"
+            )

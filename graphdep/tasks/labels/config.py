@@ -111,6 +111,10 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
             default = "upos" if name == "key" else None
             if getattr(self, name) != default and not self.word_task.takes(_option(name)):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+        if self.decode != "argmax" and self.scheme != "bio":
+            raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
+        if self.crf and self.outside is None:
+            raise ValueError(f"'crf' is for tasks with a label of no finding, not {self.task!r} (got True)")
         Column(self.key, self.absent)
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import torch
-from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
@@ -16,7 +16,7 @@ from graphdep.sentence import Sentence
 from graphdep.tasks.labels.build import build_chain, build_label_model
 from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
-from graphdep.tasks.labels.floors import label_floors
+from graphdep.tasks.labels.floors import label_floors, labelled_words
 from graphdep.tasks.labels.learning_task import LabelTask, scored_words
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.predict_conllu import predict_conllu
@@ -60,12 +60,8 @@ class LabelFamily(TaskFamily):
             raise ValueError("'labels' must be given: they are those of the data")
         model = build_label_model(config, parts, len(parts.labels))
         chain = build_chain(config, parts.labels)
-        if parts.pretrained is None:
-            optimizer = make_optimizer(config)
-        else:
-            own = nn.ModuleDict({"model": model} | ({} if chain is None else {"chain": chain}))
-            own.encoder = model.encoder
-            optimizer = grouped_optimizer(config, own)
+        alike = parts.pretrained is None
+        optimizer = make_optimizer(config) if alike else grouped_optimizer(config, model)
         return LabelTask(
             model,
             self.edges(config),
@@ -127,9 +123,11 @@ class LabelFamily(TaskFamily):
         return True
 
     def comparable(self, mine: Splits, other: Splits) -> bool:
-        # Other trees and words leave the labels as they are.
-        same = mine.labels() == other.labels()
-        return mine is other or (same and torch.equal(mine.targets("test"), other.targets("test")))
+        # Other trees, and pieces in place of words, leave the labels as they are.
+        if mine is other or mine.labels() != other.labels():
+            return mine is other
+        words = (labelled_words(splits["test"])[-1] for splits in (mine, other))
+        return all(np.array_equal(*columns) for columns in zip(*words))
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
         return predict_conllu(cast(LabelTask, task), request)
