@@ -22,6 +22,7 @@ from graphdep.datasets.sentences.mrpc import MRPC
 from graphdep.datasets.sentences.sick import SICK
 from graphdep.datasets.sentences.sst import SST
 from graphdep.datasets.sentences.ud_treebank import UDTreebank
+from graphdep.datasets.spans.own_spans import OwnSpans
 from graphdep.datasets.spans.semeval2010_task8 import SemEval2010Task8
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "GLUE",
     "MRPC",
     "Masking",
+    "OwnSpans",
     "PostTrainingDataset",
     "PostTrainingKey",
     "PostTrainingSampler",
