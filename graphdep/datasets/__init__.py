@@ -3,6 +3,7 @@
 from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
+from graphdep.datasets.labels.own_labels import OwnLabels
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.datasets.post_training.masking import Masking
@@ -37,6 +38,7 @@ __all__ = [
     "GLUE",
     "MRPC",
     "Masking",
+    "OwnLabels",
     "OwnSpans",
     "PostTrainingDataset",
     "PostTrainingKey",

@@ -17,7 +17,8 @@ def label_floors(
 ) -> dict[str, float]:
     """Scores of two predictions: the most frequent label of the training split for every word, and for each
     word the commonest label there of what stands for it (``<prefix>_<metric>_<ending>``), or else the most
-    frequent one. That is the word as it is written; where a word is marked, the way to it through the tree.
+    frequent one. That is the word as it is written, or where words of the training split are marked, the way
+    to it through the tree (:attr:`LabelDataset.looks_up`).
 
     Args:
         scoring: What labels are worth.
@@ -26,10 +27,11 @@ def label_floors(
         prefix: Its name.
         ending: Of the second kind of scores.
     """
-    keys, learned = labelled_words(train)
+    by = train.looks_up
+    keys, learned = labelled_words(train, by)
     labels = learned.target
     keys, labels = keys[labels >= 0], labels[labels >= 0]
-    asked, words = labelled_words(dataset)
+    asked, words = labelled_words(dataset, by)
     often = np.full_like(words.target, np.bincount(labels).argmax())
     looked_up = look_up(keys, labels, asked, otherwise=often)
     scores: dict[str, float] = {}
@@ -57,12 +59,14 @@ def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: 
 _CUT = 1_000_000  # words from here on were cut away
 
 
-def labelled_words(dataset: Any) -> tuple[np.ndarray, ScoredWords]:
-    """What stands for each scored word of a split, as counting sees it, and the words."""
+def labelled_words(dataset: Any, by: str) -> tuple[np.ndarray, ScoredWords]:
+    """What stands for each scored word of a split, as counting sees it, and the words; ``by`` is ``"path"``
+    or ``"form"``.
+    """
     whole = dataset if dataset._indices is None else dataset.copy()
     data, slices = whole._data, whole.slices
     example, place = _numbered(slices["y"])
-    key = data.path_id if "path_id" in data else data.form_id
+    key = data[f"{by}_id"]
     scored = data.y != UNSCORED
     columns = [key[scored], data.y[scored], example[scored], place[scored]]
     if "cut_y" in data:
