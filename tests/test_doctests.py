@@ -22,6 +22,7 @@ import graphdep
 from graphdep.testing import tiny_corpus
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
+from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
 from graphdep.testing.tiny_spans import write_tiny_semeval2010
 from graphdep.training import TrainConfig, train
 from graphdep.transforms import registry
@@ -96,13 +97,22 @@ def write_irc(folder: Path) -> None:
     (folder / "train" / "2020.annotation.txt").write_text("0 1 -\n2 3 -\n", encoding="utf-8")
 
 
+def write_cogs(folder: Path) -> None:
+    row = "A cook liked the pilot .\tlike ( agent = cook , theme = * pilot )\t"
+    for name, kind in (("train", "in_distribution"), ("gen", "prim_to_subj_common")):
+        (folder / f"varfree-{name}.tsv").write_text(f"{row}{kind}\n", encoding="utf-8")
+
+
 CORPORA: dict[str, Callable[[Path], object]] = {
+    "datasets/cogs": write_cogs,
     "datasets/douban": write_chinese,
     "datasets/ecommerce": write_chinese,
     "datasets/empatheticdialogues": write_empathetic,
     "datasets/glue": lambda folder: write_tiny_glue(folder.parent),
+    "datasets/propbank-ewt": lambda folder: write_tiny_propbank(folder.parent),
     "datasets/semeval2010": lambda folder: write_tiny_semeval2010(folder.parent),
     "datasets/ubuntu-irc": write_irc,
+    "datasets/universal-propbank": lambda folder: write_tiny_up(folder.parent),
 }
 
 

@@ -29,6 +29,8 @@ ONE_WORD = {
     "ReCoSa": "recosa",
     "ECommerce": "ecommerce",
     "SemEval2010Task8": "semeval2010_task8",
+    "PropBankEWT": "propbank_ewt",
+    "UniversalPropBank": "universal_propbank",
 }
 PACKAGE_DATA = ("py.typed", "parsing/bundled/*")
 

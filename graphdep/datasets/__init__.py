@@ -3,9 +3,12 @@
 from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
+from graphdep.datasets.labels.cogs import COGS
 from graphdep.datasets.labels.own_labels import OwnLabels
+from graphdep.datasets.labels.probes import Probes
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
+from graphdep.datasets.labels.universal_propbank import UniversalPropBank
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
 from graphdep.datasets.post_training.post_training_dataset import PostTrainingDataset
@@ -28,6 +31,7 @@ from graphdep.datasets.spans.semeval2010_task8 import SemEval2010Task8
 
 __all__ = [
     "Agreement",
+    "COGS",
     "CSVTexts",
     "CoLA",
     "DailyDialog",
@@ -43,6 +47,7 @@ __all__ = [
     "PostTrainingDataset",
     "PostTrainingKey",
     "PostTrainingSampler",
+    "Probes",
     "PropBankEWT",
     "SICK",
     "SST",
@@ -51,5 +56,6 @@ __all__ = [
     "UDTreebank",
     "Ubuntu",
     "UbuntuIRC",
+    "UniversalPropBank",
     "positive_dialogues",
 ]

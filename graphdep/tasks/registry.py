@@ -12,6 +12,7 @@ from graphdep.tasks.labels.family import LabelFamily
 from graphdep.tasks.post_training.family import PostTrainingFamily
 from graphdep.tasks.selection.family import SelectionFamily
 from graphdep.tasks.sentences.family import SentenceFamily
+from graphdep.tasks.spans.family import SpanFamily
 from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.task import Task
 
@@ -26,6 +27,7 @@ FAMILIES: tuple[TaskFamily, ...] = (
     SelectionFamily(),
     PostTrainingFamily(),
     LabelFamily(),
+    SpanFamily(),
 )
 """The families of this package."""
 

@@ -61,7 +61,7 @@ class LabelDataset(WordDataset):
     """
 
     shared_options: ClassVar[type] = LabelOptions
-    marks: ClassVar[bool] = False
+    marks: bool = False
     """Whether each example has a marked word."""
     spread: ClassVar[bool] = False
     """Whether ``limit`` takes examples from all parts of a split, and not its first ones."""

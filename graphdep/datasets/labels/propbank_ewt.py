@@ -75,7 +75,7 @@ class PropBankEWT(LabelDataset):
         >>> from graphdep.datasets import PropBankEWT
         >>> dataset = PropBankEWT("datasets/propbank-ewt", form="heads")
         >>> dataset.labels, dataset[0].y.tolist(), dataset[0].mark.tolist()
-        (('O', 'ARG0', 'ARG1', 'ARGM-NEG'), [0, 1, -100, 0, 2, 0], [0, 0, 0, 1, 0, 0, 0])
+        (('O', 'ARG0', 'ARG1', 'ARGM-NEG'), [1, 0, 3, -100, 2, 0], [0, 0, 0, 0, 1, 0, 0])
     """
 
     corpus = "PropBank on EWT"
@@ -154,7 +154,7 @@ class PropBankEWT(LabelDataset):
             )
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words, with the sentences left out, and their predicates."""
+        """As of every corpus of labelled words, with the numbers of sentences and predicates left out."""
         left_out = {
             "unmatched_sentences": len(self.unmatched),
             "unmatched_predicates": self._unmatched_predicates,

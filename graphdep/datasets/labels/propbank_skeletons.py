@@ -92,27 +92,30 @@ def _check_order(path: Path, sentences: Sequence[SkeletonSentence]) -> None:
 
 
 def _sentence(path: Path, rows: list[Row]) -> SkeletonSentence:
-    (first, columns), width = rows[0], len(rows[0][1])
     for token, (line, row) in enumerate(rows):
-        if len(row) < len(COLUMNS):
-            raise row_error(
-                path, line, f"{len(row)} columns instead of {len(COLUMNS)} or more", " ".join(row)
-            )
-        if len(row) != width:
-            message = f"{len(row)} columns, but {width} in the sentence's first row (line {first})"
-            raise row_error(path, line, message, " ".join(row))
-        if row[_TOKEN] != str(token):
-            raise row_error(path, line, f"the token's number must be {token}", row[_TOKEN])
-        if row[_SENTENCE] != columns[_SENTENCE] or not _NUMBER.fullmatch(row[_SENTENCE]):
-            message = f"the sentence's number must be one number in all of its rows, as in line {first}"
-            raise row_error(path, line, message, row[_SENTENCE])
+        _check_row(path, line, row, token, rows[0])
+    line, first = rows[0]
     return SkeletonSentence(
-        int(columns[_SENTENCE]),
-        first,
+        int(first[_SENTENCE]),
+        line,
         tuple(row[_POS] for _, row in rows),
         tuple(row[_PARSE] for _, row in rows),
-        _predicates(path, rows, width - len(COLUMNS)),
+        _predicates(path, rows, len(first) - len(COLUMNS)),
     )
+
+
+def _check_row(path: Path, line: int, row: list[str], token: int, first: Row) -> None:
+    if len(row) < len(COLUMNS):
+        message = f"{len(row)} columns instead of {len(COLUMNS)} or more"
+        raise row_error(path, line, message, " ".join(row))
+    if len(row) != len(first[1]):
+        message = f"{len(row)} columns, but {len(first[1])} in the sentence's first row (line {first[0]})"
+        raise row_error(path, line, message, " ".join(row))
+    if row[_TOKEN] != str(token):
+        raise row_error(path, line, f"the token's number must be {token}", row[_TOKEN])
+    if row[_SENTENCE] != first[1][_SENTENCE] or not _NUMBER.fullmatch(row[_SENTENCE]):
+        message = f"the sentence's number must be one number in all of its rows, as in line {first[0]}"
+        raise row_error(path, line, message, row[_SENTENCE])
 
 
 def _predicates(path: Path, rows: list[Row], columns: int) -> tuple[SkeletonPredicate, ...]:

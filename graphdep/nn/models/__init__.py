@@ -27,6 +27,7 @@ from graphdep.nn.models.selection_model import SelectionModel
 from graphdep.nn.models.sentence_model import SentenceModel
 from graphdep.nn.models.sentence_pair_model import SentencePairModel
 from graphdep.nn.models.sia import SIA
+from graphdep.nn.models.span_model import SpanModel
 from graphdep.nn.models.span_readout import SpanReadout
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.token_model import TokenModel
@@ -65,6 +66,7 @@ __all__ = [
     "SelectionModel",
     "SentenceModel",
     "SentencePairModel",
+    "SpanModel",
     "SpanReadout",
     "TextEncoder",
     "TokenModel",

@@ -16,7 +16,10 @@ from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 
-_OF_CORPORA = ("form", "name", "verbs", "train_from", "ud_from", "function", "sentences", "data_seed")
+_OF_CORPORA = (
+    *("form", "name", "verbs", "train_from", "ud_from", "nominals", "function", "sentences"),
+    "data_seed",
+)
 """Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
 
 
@@ -30,9 +33,9 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
             (default: ``"upos"``)
         absent: Label of words without it, which are then scored; for keys that mark some words only.
             (default: :obj:`None`)
-        form, name, verbs, train_from, ud_from, function, sentences, data_seed: Options of single corpora, as
-            their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the ``seed`` of generated
-            data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
+        form, name, verbs, train_from, ud_from, nominals, function, sentences, data_seed: Options of single
+            corpora, as their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the ``seed`` of
+            generated data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
         trees: ``"gold"`` for the corpus' own trees; ``"parser"`` for those of :obj:`parser`, which is read
             for nothing else where a corpus has its own. Controls replace the trees. (default: ``"gold"``, or
             ``"parser"`` where a corpus has none)
@@ -68,6 +71,7 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     ud_from: str | None = setting(None, place=True)
     function: str | None = setting(None, defines=True, later=True)
     sentences: int | None = setting(None, defines=True, later=True)
+    nominals: str | None = setting(None, defines=True, later=True)
     data_seed: int | None = setting(None, defines=True, later=True)
     edges: str | None = "dt"
     trees: str = "gold"

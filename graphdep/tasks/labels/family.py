@@ -14,6 +14,7 @@ from graphdep.datasets.base.text_rows import Label
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.tasks.labels.build import build_chain, build_label_model
+from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.floors import label_floors
 from graphdep.tasks.labels.learning_task import LabelTask, scored_words
@@ -81,8 +82,13 @@ class LabelFamily(TaskFamily):
         return label_floors(scoring, splits["train"], splits[split], split, LOOKUP)
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
-        scoring = cast(LabelTask, task).scoring
-        return {"labels": scoring.table(outputs[0].numpy(), scored_words(outputs))}
+        scoring, words = cast(LabelTask, task).scoring, scored_words(outputs)
+        prediction = outputs[0].numpy()
+        found = {"labels": scoring.table(prediction, words)}
+        dataset: Any = splits[split]
+        if "type_id" in dataset._data:
+            found["types"] = exact_by_type(dataset, scoring.exact(prediction, words)[0], words)
+        return found
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         config = cast(LabelConfig, config)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from graphdep.datasets.labels.targets import UNSCORED
-from graphdep.tasks.labels.metrics import NOTHING
+from graphdep.metrics.found_labels import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 
 

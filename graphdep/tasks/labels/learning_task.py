@@ -11,9 +11,9 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.labels.targets import UNSCORED
 from graphdep.metrics import Metric
+from graphdep.metrics.found_labels import NOTHING
 from graphdep.nn.models import LinearChainCRF, TokenModel
 from graphdep.nn.models.token_model import word_nodes
-from graphdep.tasks.labels.metrics import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.datasets.labels.bio import OUTSIDE, spans_of
-from graphdep.tasks.labels.metrics import (
+from graphdep.metrics.found_labels import (
     EXACT,
     NOTHING,
     SPAN,

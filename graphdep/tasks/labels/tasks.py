@@ -6,23 +6,41 @@ from typing import Any
 
 from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.bio import OUTSIDE
+from graphdep.datasets.labels.cogs import COGS
+from graphdep.datasets.labels.probes import Probes
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
+from graphdep.datasets.labels.universal_propbank import UniversalPropBank
+from graphdep.tasks.labels.parsed_task import ParsedWordLabels
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.task import Task
 
 _ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gold_trees": True}
 
+_COGS: dict[str, Any] = {"main": "exact", "outside": OUTSIDE, "marked": True}
+
 TASKS: dict[str, Task] = {
+    "up": WordLabels("Universal PropBank", UniversalPropBank, "datasets/universal-propbank", **_ROLES),
     "ud-tags": WordLabels("UD tags", UDTags, "datasets/ud", gold_trees=True),
     "agreement": WordLabels(
-        "Agreement", Agreement, "datasets/agreement", other_tests=("test-indist",), gold_trees=True
+        "Agreement",
+        Agreement,
+        "datasets/agreement",
+        # The first epoch that gets all of the same structures right may know no others.
+        defaults={"keep": "last"},
+        other_tests=("test-indist",),
+        gold_trees=True,
     ),
+    "cogs": ParsedWordLabels("COGS", COGS, "datasets/cogs", other_tests=("test-indist",), **_COGS),
+    "probes": WordLabels("Probes", Probes, "datasets/probes", gold_trees=True, marked=True),
     "propbank-ewt": WordLabels("PropBank on EWT", PropBankEWT, "datasets/propbank-ewt", **_ROLES),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
     "agreement": ("test_accuracy", "val_accuracy"),
+    "cogs": ("test_exact", "test_f1", "val_exact"),
+    "probes": ("test_accuracy", "test_macro_f1"),
     "propbank-ewt": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
+    "up": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
     "ud-tags": ("test_accuracy", "test_macro_f1", "val_accuracy"),
 }
 """The scores of a table, the main one first."""

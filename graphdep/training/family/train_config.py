@@ -54,6 +54,9 @@ class TrainConfig:
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most.
         patience: Stop after so many epochs without a better validation score; :obj:`None` for never.
+        keep: The epoch that the model is of: the ``"best"`` on the validation split, the first of equal ones,
+            or the ``"last"``, with which patience stops nothing: for validation splits that every epoch gets
+            right. (default: ``"best"``)
         batch_size: Examples a batch.
         batch_tokens: Nodes and target tokens of a batch at most, instead of :obj:`batch_size` examples.
             (default: :obj:`None`)
@@ -97,6 +100,7 @@ class TrainConfig:
     seed: int = 0
     max_epochs: int
     patience: int | None
+    keep: str = setting("best", choices=("best", "last"), later=True)
     batch_size: int = setting(published=True, free=True)
     batch_tokens: int | None = setting(None, published=True, free=True)
     optimizer: str = setting(choices=("adagrad", "adam", "adamw", "sgd"), published=True)

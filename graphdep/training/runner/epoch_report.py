@@ -43,7 +43,7 @@ class EpochReport(L.Callback):
         self._close()
         name = f"val_{self.checkpoint.metric.name}"
         value, seconds = cast(LearningTask, pl_module).val_scores[name], self.checkpoint.seconds[-1]
-        best = "best" if self.checkpoint.metric.is_better(value, self.checkpoint.best) else ""
+        best = "best" if self.checkpoint.keeps(value) else ""
         loss = float(trainer.callback_metrics["train_loss"])
         epoch = f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}"
         line = f"{self.title}  {epoch}  train_loss {loss:.4f}  {name} {value:.4f}  {seconds:.1f} s  {best}"

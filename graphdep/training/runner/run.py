@@ -121,7 +121,7 @@ def _train(
     start = _resume_from(folder, state) if resume else None
     if start is None:
         _set_aside(folder, family_of(config.task).files, resume)
-    checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience)
+    checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience, config.keep)
     report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
     with quiet():
         trainer = make_trainer(config, folder, callbacks=[checkpoint, report])

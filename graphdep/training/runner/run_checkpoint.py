@@ -26,11 +26,19 @@ class RunCheckpoint(Checkpoint):
         metric: Decides which epoch is the best; of equal ones the first.
         patience: Stop after so many epochs without a better one; :obj:`None` for never. (default:
             :obj:`None`)
+        keep: ``"best"``, or ``"last"`` to take the last epoch for the best one. (default: ``"best"``)
     """
 
-    def __init__(self, folder: Path, state: RunState, metric: Metric, patience: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        state: RunState,
+        metric: Metric,
+        patience: int | None = None,
+        keep: str = "best",
+    ) -> None:
         self.folder, self.state, self.metric, self.patience = folder, state, metric, patience
-        self.best: float | None = None
+        self.keep, self.best = keep, cast("float | None", None)
         self.best_epoch = self.epochs = 0
         self.best_scores: dict[str, float] = {}
         self.seconds: list[float] = []
@@ -43,6 +51,10 @@ class RunCheckpoint(Checkpoint):
     @property
     def last_path(self) -> Path:
         return self.folder / "last.ckpt"
+
+    def keeps(self, value: float) -> bool:
+        """Whether an epoch with that validation score becomes the one of ``best.ckpt``."""
+        return self.keep == "last" or self.metric.is_better(value, self.best)
 
     def state_dict(self) -> dict[str, Any]:
         names = ("best", "best_epoch", "epochs", "best_scores", "seconds")
@@ -70,7 +82,7 @@ class RunCheckpoint(Checkpoint):
         self.epochs = trainer.current_epoch + 1
         scores = cast(LearningTask, pl_module).val_scores
         value = scores[f"val_{self.metric.name}"]
-        if self.metric.is_better(value, self.best):
+        if self.keeps(value):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
             trainer.save_checkpoint(self.best_path)
         trainer.save_checkpoint(self.last_path)

@@ -98,7 +98,7 @@ def test_no_mark_adds_nothing_and_a_mark_changes_its_word(make, family):
     assert with_marks(encoder) is encoder
     # The model makes the same vectors of ids that it is given here.
     torch.testing.assert_close(encoder(plain), before, rtol=1e-12, atol=1e-12)
-    assert (encoder(batch) - before)[batch.mark > 0].abs().amax(dim=1).min() > 1e-3
+    assert (encoder(batch) - before)[batch.mark > 0].abs().amax(dim=1).min() > 1e-5
 
 
 @each_family
@@ -211,15 +211,8 @@ def test_under_heads_and_added_syntax(make, family):
     assert encoder.marks is not None
     batch = batch_of(encoder)
     logits, nodes = model(batch)
-    assert (
-        len(nodes)
-        == len(logits)
-        == int(
-            ((batch.word >= 0) & (batch.position > 0)).new_tensor(
-                len({(int(e), int(w)) for e, w in zip(batch.batch, batch.word) if w >= 0}), dtype=torch.long
-            )
-        )
-    )
+    words = {pair for pair in zip(batch.batch.tolist(), batch.word.tolist()) if pair[1] >= 0}
+    assert len(nodes) == len(logits) == len(words) < int((batch.word >= 0).sum())
     alone = torch.cat([model(data)[0] for data in batch.to_data_list()])
     torch.testing.assert_close(logits, alone, rtol=1e-9, atol=1e-9)
 

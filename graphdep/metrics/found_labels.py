@@ -1,4 +1,4 @@
-"""The metrics of labels of words, over codes: 0 for no finding, one above 0 for each thing that is found."""
+"""Metrics of labels that are found or not: 0 for no finding, a code above 0 for each thing that is found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import sklearn
 
-from graphdep.metrics import ACCURACY, Metric
+from graphdep.metrics.classification import ACCURACY
+from graphdep.metrics.metric import Metric
 
 SPAN = 100_000
 """Codes from here on are spans: this many times the number of the label, and the length in words."""

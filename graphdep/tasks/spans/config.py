@@ -1,0 +1,117 @@
+"""Every choice of a run on marked spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from graphdep.tasks.spans.task import Spans
+from graphdep.training.family.encoder_settings import EncoderSettings
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
+from graphdep.training.family.setting import setting
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.family.word_models import WORD_MODELS
+
+_OF_CORPORA = ("direction", "polarities", "negatives", "val_fraction", "val_seed")
+"""Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
+    """Settings of a run on marked spans.
+
+    Args:
+        direction, polarities, negatives, val_fraction, val_seed: Options of single corpora, as their classes
+            in :mod:`graphdep.datasets` have them (``val_seed`` is the ``seed`` of what is drawn);
+            :obj:`None` for the corpus' own default. (default: :obj:`None`)
+        readout: What stands for a span (:class:`~graphdep.nn.models.SpanReadout`): ``"mean"`` of its words,
+            or its ``"top"`` word, the nearest to the root. (default: ``"mean"``)
+        path: Also read the mean over the words on the way through the tree between two spans. (default:
+            :obj:`False`)
+        encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
+            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bigru"``, ``"tree-lstm"``, ``"bitree-lstm"``,
+            ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
+            models whose names begin with ``bert``. (default: ``"transformer"``)
+        word_state: ``"first"`` or ``"mean"``: which pieces of words, of a pretrained encoder, are the state
+            of a span. (default: ``"mean"``)
+        max_length: Pieces of a sentence at most, for a pretrained encoder; an example that loses a span is
+            wrong. (default: :obj:`256`)
+        **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
+            :class:`TrainConfig`.
+
+    Raises:
+        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+    """
+
+    task: str = "semeval2010"
+    model: str = "dt"
+    direction: bool | None = setting(None, defines=True)
+    polarities: int | None = setting(None, defines=True)
+    negatives: float | None = setting(None, defines=True)
+    val_fraction: float | None = None
+    val_seed: int | None = None
+    readout: str = setting("mean", choices=("mean", "top"), defines=True)
+    path: bool = setting(False, defines=True)
+    word_state: str = setting("mean", choices=("first", "mean"), defines=True)
+    edges: str | None = "dt"
+    trees: str = "parser"
+    max_distance: int = 2
+    min_freq: int = 2
+    max_epochs: int = 20
+    patience: int | None = 5
+    batch_size: int = 32
+    optimizer: str = "adam"
+    lr: float = 1e-3
+    weight_decay: float = 0.0
+    clip: float | None = 1.0
+    hidden_channels: int = 128
+    num_layers: int = 2
+    heads: int = 4
+    ff_channels: int = 256
+    dropout: float = 0.1
+    max_length: int = 256
+
+    models: ClassVar[Mapping[str, ModelPreset]] = WORD_MODELS
+    encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
+    headed: ClassVar[tuple[str, ...]] = HEADED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_encoder()
+        if self.word_state != "mean" and not self.pretrained:
+            raise ValueError(f"'word_state' is for a pretrained encoder (got {self.word_state!r})")
+        for name in _OF_CORPORA:
+            if getattr(self, name) is not None and not self.span_task.takes(_option(name)):
+                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+        if self.path and self.num_spans < 2:
+            raise ValueError(f"'path' is between two spans, but {self.task!r} has one (got True)")
+
+    @property
+    def span_task(self) -> Spans:
+        """The task."""
+        task = resolve_task(self.task)
+        assert isinstance(task, Spans)
+        return task
+
+    @property
+    def num_spans(self) -> int:
+        """Spans of an example: 1 or 2."""
+        return self.span_task.num_spans
+
+    @property
+    def outside(self) -> str | None:
+        """The label that stands for no finding."""
+        return self.span_task.outside
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        given = {_option(name): getattr(self, name) for name in _OF_CORPORA}
+        own = {name: value for name, value in given.items() if value is not None}
+        return super().dataset_options(split) | own
+
+
+def _option(name: str) -> str:
+    """What a setting is called as an option of a corpus: the seed of a run is another one."""
+    return "seed" if name == "val_seed" else name

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import logging
+import pickle
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.loader import DataLoader
+
+from graphdep import Sentence
+from graphdep.datasets import PropBankEWT
+from graphdep.datasets.base.draw import spread_rows
+from graphdep.datasets.labels.bio import spans_of
+from graphdep.parsing import Parser
+from graphdep.testing.tiny_roles import write_tiny_propbank
+
+SPLITS = ("train", "val", "test")
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    """The files in the folders that the two releases have."""
+    folder = tmp_path_factory.mktemp("published")
+    write_tiny_propbank(folder / "made")
+    genre = folder / "propbank-release" / "data" / "google" / "ewt" / "answers"
+    genre.mkdir(parents=True)
+    shutil.move(folder / "made" / "raw" / "propbank", genre / "00")
+    shutil.move(folder / "made" / "raw" / "ud", folder / "UD_English-EWT")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def root(published, tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("root")
+    PropBankEWT(root, raw_from=published)
+    return root
+
+
+def named(dataset: PropBankEWT, number: int) -> list[str | None]:
+    return [None if y == -100 else dataset.labels[y] for y in dataset[number].y.tolist()]
+
+
+def test_heads(root):
+    train = PropBankEWT(root)
+    assert (len(train), train.labels) == (24, ("O", "ARG0", "ARG1", "ARGM-NEG"))
+    assert named(train, 0) == ["ARG0", "O", "ARGM-NEG", None, "ARG1", "O"]
+    assert named(train, 1) == ["O", "O", "ARG0", "O", "O", None, "O", "ARG1", None, "O"]
+    assert named(train, 2) == ["ARG0", None, "O", "ARG1", "O", "O", "O"]
+    assert named(train, 3) == ["ARG0", "O", "O", None, "O", "ARG1", "O"]
+    assert [int(data.mark.argmax()) - 1 for data in train[:4]] == [3, 5, 1, 3]
+    assert all(int(data.mark.sum()) == 1 for data in train)
+    assert train[0].group.tolist() != train[1].group.tolist()
+    train[0].validate()
+
+
+def test_spans(root):
+    train = PropBankEWT(root, form="spans")
+    assert "B-ARG0" in train.labels
+    assert named(train, 1) == ["B-ARG0", *["I-ARG0"] * 4, None, "B-ARG1", "I-ARG1", None, "O"]
+    heads = PropBankEWT(root)
+    assert (heads.y == -100).equal(train.y == -100)
+    for number in range(len(train)):
+        labels = named(heads, number)
+        roles = {word: label for word, label in enumerate(labels) if label not in (None, "O")}
+        spans = spans_of(named(train, number))
+        assert len(spans) == len(roles)
+        for start, end, label in spans:  # one head in each span, of the same label
+            assert [roles[word] for word in range(start, end) if word in roles] == [label]
+
+
+@pytest.mark.parametrize("form", ["heads", "spans"])
+def test_splits(root, form):
+    sizes = {split: len(PropBankEWT(root, split, form=form)) for split in SPLITS}
+    assert sizes == {"train": 24, "val": 9, "test": 12}
+    about = PropBankEWT(root, "test", form=form).describe()
+    assert (about["unmatched_sentences"], about["unmatched_predicates"]) == (0, 0)
+    batch = next(iter(DataLoader(PropBankEWT(root, form=form), batch_size=3)))
+    assert batch.y.numel() == 6 + 10 + 7
+    assert pickle.loads(pickle.dumps(PropBankEWT(root, form=form))).labels
+
+
+def test_limit_takes_from_all_parts(root):
+    some = PropBankEWT(root, limit=6)
+    ids = some.example_id.tolist()
+    assert len(ids) == 6
+    whole = PropBankEWT(root)
+    assert some.labels == whole.labels
+    expected = [whole[place] for place in spread_rows(range(24), 6)]
+    assert all(one.form_id.equal(other.form_id) for one, other in zip(some, expected))
+    assert all(one.y.equal(other.y) for one, other in zip(some, expected))
+
+
+def test_where_the_files_come_from(published, tmp_path):
+    skeletons, treebank = published / "propbank-release", published / "UD_English-EWT"
+    PropBankEWT(tmp_path, raw_from=skeletons, ud_from=treebank)
+    kept = {path.relative_to(tmp_path / "raw").as_posix() for path in (tmp_path / "raw").rglob("*.*")}
+    assert kept == {
+        *(f"propbank/tiny.{split}.xml.gold_skel" for split in ("train", "dev", "test")),
+        *(f"ud/en_ewt-ud-{split}.conllu" for split in ("train", "dev", "test")),
+    }
+    assert len(PropBankEWT(tmp_path, "test")) == 12
+
+
+def test_other_corpora_of_the_release_are_left_alone(published, tmp_path):
+    folder = tmp_path / "release"
+    shutil.copytree(published, folder)
+    other = folder / "propbank-release" / "data" / "ontonotes" / "tiny.train.xml.gold_skel"
+    other.parent.mkdir()
+    other.write_text("damaged", encoding="utf-8")
+    assert len(PropBankEWT(tmp_path / "root", raw_from=folder)) == 24
+
+
+def test_missing_files(published, tmp_path):
+    message = r"\*\.gold_skel is not in .*propbank-release.*UD_English-EWT.*ud_from=DIR"
+    with pytest.raises(FileNotFoundError, match=message):
+        PropBankEWT(tmp_path / "a", raw_from=published / "UD_English-EWT")
+    with pytest.raises(FileNotFoundError, match=r"en_ewt-ud-train\*\.conllu is not in .*--set ud_from=DIR"):
+        PropBankEWT(tmp_path / "b", raw_from=published / "propbank-release")
+    folder = tmp_path / "no-test"
+    shutil.copytree(published, folder)
+    (folder / "UD_English-EWT" / "en_ewt-ud-test.conllu").unlink()
+    assert len(PropBankEWT(tmp_path / "c", raw_from=folder)) == 24
+    with pytest.raises(FileNotFoundError, match=r"en_ewt-ud-test\*\.conllu is not in"):
+        PropBankEWT(tmp_path / "c", "test")
+
+
+def test_files_that_are_there_twice(published, tmp_path):
+    folder = tmp_path / "twice"
+    shutil.copytree(published, folder)
+    shutil.copytree(folder / "UD_English-EWT", folder / "old")
+    with pytest.raises(
+        ValueError, match=r"has several treebanks \(.*UD_English-EWT.*old.*\): name the folder"
+    ):
+        PropBankEWT(tmp_path / "root", raw_from=folder)
+    shutil.rmtree(folder / "old")
+    genre = folder / "propbank-release" / "data" / "google" / "ewt" / "answers"
+    shutil.copytree(genre / "00", genre / "01")
+    with pytest.raises(ValueError, match=r"has tiny\.dev\.xml\.gold_skel twice, .*00.* and .*01.*: name a"):
+        PropBankEWT(tmp_path / "root", raw_from=folder)
+    assert not (tmp_path / "root" / "raw").exists()
+
+
+def test_damaged_files_are_not_copied(published, tmp_path):
+    folder = tmp_path / "damaged"
+    shutil.copytree(published, folder)
+    (path,) = folder.rglob("tiny.test.xml.gold_skel")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("(ARG1*)", "(ARG1*", 1), encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(str(path)) + r":5: in column 9 a span does not end"):
+        PropBankEWT(tmp_path / "root", raw_from=folder)
+    assert not list((tmp_path / "root").rglob("*.gold_skel"))
+
+
+def test_sentences_that_do_not_match(published, tmp_path, caplog):
+    folder = tmp_path / "other"
+    shutil.copytree(published, folder)
+    path = folder / "UD_English-EWT" / "en_ewt-ud-dev.conllu"
+    blocks = path.read_text(encoding="utf-8").split("\n\n")
+    blocks[0] += "\n7\t!\t_\t_\t_\t_\t4\tpunct\t_\t_"
+    blocks[2] += "\n8\t!\t_\t_\t_\t_\t2\tpunct\t_\t_"
+    path.write_text("\n\n".join(blocks), encoding="utf-8")
+    with caplog.at_level(logging.WARNING, "graphdep"):
+        val = PropBankEWT(tmp_path / "root", "val", raw_from=folder)
+    assert len(val) == 9 - 3
+    assert val.unmatched == (
+        "answers-tiny.dev-0001 (7 words, 6 tokens in the skeleton)",
+        "answers-tiny.dev-0003 (8 words, 7 tokens in the skeleton)",
+    )
+    about = val.describe()
+    assert (about["unmatched_sentences"], about["unmatched_predicates"]) == (2, 3)
+    assert "(val): 2 sentences with 3 predicates are left out" in caplog.text
+    assert "answers-tiny.dev-0003 (8 words" in caplog.text
+    caplog.clear()
+    again = PropBankEWT(tmp_path / "root", "val")  # from what has been processed
+    assert again.unmatched == val.unmatched
+    assert "2 sentences with 3 predicates" in caplog.text
+    caplog.clear()
+    assert PropBankEWT(tmp_path / "root").describe()["unmatched_sentences"] == 0
+    assert not caplog.records
+
+
+def test_few_of_many_are_logged(published, tmp_path, caplog):
+    folder = tmp_path / "other"
+    shutil.copytree(published, folder)
+    (path,) = folder.rglob("tiny.test.xml.gold_skel")
+    blocks = path.read_text(encoding="utf-8").split("\n\n")
+    path.write_text(blocks[0], encoding="utf-8")
+    test = PropBankEWT(tmp_path / "root", "test", raw_from=folder)
+    assert (len(test), len(test.unmatched)) == (1, 11)
+    assert "answers-tiny.test-0004 (3 words, no skeleton) and 8 others" in caplog.text
+
+
+class Backwards(Parser):
+    fingerprint = "backwards"
+
+    def parse_texts(self, texts):
+        raise AssertionError("the words are known")
+
+    parse_sentences = parse_texts
+
+    def parse_words(self, words):
+        return [self._tree(sentence) for sentence in words]
+
+    def _tree(self, words):
+        return Sentence(list(words), [*range(2, len(words) + 1), 0], ["dep"] * (len(words) - 1) + ["root"])
+
+
+def test_heads_are_those_of_gold_trees_whatever_the_parser(root):
+    gold, parsed = PropBankEWT(root), PropBankEWT(root, parser=Backwards())
+    assert parsed.y.equal(gold.y)
+    assert not torch.equal(parsed.path_id, gold.path_id)
+    assert parsed.describe()["parser"] == "backwards"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"form": "bio"}, r"'form' must be one of heads, spans \(got 'bio'\)"),
+        ({"ud_from": "ud"}, r"'ud_from' needs 'raw_from', the folder of skeletons \(got 'ud'\)"),
+        ({"split": "dev"}, r"'split' must be one of train, val, test \(got 'dev'\)"),
+    ],
+)
+def test_wrong_options(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        PropBankEWT(tmp_path, **options)
