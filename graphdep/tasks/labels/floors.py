@@ -64,18 +64,23 @@ def labelled_words(dataset: Any, by: str) -> tuple[np.ndarray, ScoredWords]:
     or ``"form"``.
     """
     whole = dataset if dataset._indices is None else dataset.copy()
-    data, slices = whole._data, whole.slices
-    example, place = _numbered(slices["y"])
+    data = whole._data
+    example, place = _numbered(_bounds(whole, "y"))
     key = data[f"{by}_id"]
     scored = data.y != UNSCORED
     columns = [key[scored], data.y[scored], example[scored], place[scored]]
     if "cut_y" in data:
-        of, number = _numbered(slices["cut_y"])
+        of, number = _numbered(_bounds(whole, "cut_y"))
         cut = [torch.zeros_like(data.cut_y), data.cut_y, of, _CUT + 2 * number]
         columns = [torch.cat(pair) for pair in zip(columns, cut)]
     key, y, example, place = (column.numpy() for column in columns)
     number, group = data.example_id.numpy()[example], data.group.numpy()[example]
     return key, ScoredWords(y, number, group, place)
+
+
+def _bounds(dataset: Any, name: str) -> torch.Tensor:
+    """Where the examples of a key begin, and where the last one ends; PyG has no bounds of a single one."""
+    return torch.tensor([0, len(dataset._data[name])]) if dataset.slices is None else dataset.slices[name]
 
 
 def _numbered(bounds: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
