@@ -4,6 +4,7 @@ from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.cogs import COGS
+from graphdep.datasets.labels.own_labels import OwnLabels
 from graphdep.datasets.labels.probes import Probes
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
@@ -44,6 +45,7 @@ __all__ = [
     "GLUE",
     "MRPC",
     "Masking",
+    "OwnLabels",
     "OwnSpans",
     "PostTrainingDataset",
     "PostTrainingKey",

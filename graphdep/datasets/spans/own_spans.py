@@ -9,19 +9,17 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
 from graphdep.datasets.base.raw import check_words, row_error
+from graphdep.datasets.base.row_words import TREE, row_tree, row_words
 from graphdep.datasets.base.text_rows import TextRow, check_suffix, read_text_rows
-from graphdep.datasets.spans.drawn_val import DrawnVal
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.datasets.spans.span_options import SpanOptions
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
-from graphdep.sentence import Sentence
-
-_TREE = ("head", "deprel")
 
 
 class OwnSpans(OwnFiles, SpanDataset):
@@ -147,9 +145,9 @@ class OwnSpans(OwnFiles, SpanDataset):
         if not isinstance(spans, list):
             raise row_error(row.path, row.line, "'spans' must be a list of [start, end]", repr(spans))
         if has == ["words"]:
-            words = _words(row)
-            return SpanExample(words, spans, label, _tree(row, words), f"{row.path}:{row.line}")
-        if any(row.values.get(name) is not None for name in _TREE):
+            words = row_words(row, MAX_WORDS)
+            return SpanExample(words, spans, label, row_tree(row, words), f"{row.path}:{row.line}")
+        if any(row.values.get(name) is not None for name in TREE):
             raise row_error(row.path, row.line, "'head' and 'deprel' are of 'words', which are not there")
         _ = row.text(self.text_column)  # a text with a word; its white space stays, since spans count it
         return self._of_text(row, row.values[self.text_column], spans, label)
@@ -165,31 +163,3 @@ class OwnSpans(OwnFiles, SpanDataset):
             shown = ", ".join(repr(text[start:stop]) for start, stop in spans)
             raise row_error(row.path, row.line, f"a span begins or ends inside of a word (got {shown})", text)
         return SpanExample(marked.words, marked.spans, label, place=place)
-
-
-def _words(row: TextRow) -> list[str]:
-    words = row.values["words"]
-    if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
-        raise row_error(row.path, row.line, "'words' must be a list of words", repr(words))
-    if len(words) > MAX_WORDS:
-        raise row_error(row.path, row.line, f"'words' has more than {MAX_WORDS} words (got {len(words)})")
-    return words
-
-
-def _tree(row: TextRow, words: list[str]) -> Sentence | None:
-    """The user's own tree.
-
-    Raises:
-        ValueError: If there is a part of one alone, or it is none, with file, line and value.
-    """
-    head, deprel = (row.values.get(name) for name in _TREE)
-    if head is None and deprel is None:
-        return None
-    if not isinstance(head, list) or not isinstance(deprel, list):
-        raise row_error(row.path, row.line, "'head' and 'deprel' must both be lists", repr([head, deprel]))
-    if not all(isinstance(label, str) for label in deprel):
-        raise row_error(row.path, row.line, "'deprel' must be names of relations", repr(deprel))
-    try:
-        return Sentence(words, head, deprel)
-    except ValueError as error:
-        raise row_error(row.path, row.line, f"no tree: {error}", repr(head)) from None

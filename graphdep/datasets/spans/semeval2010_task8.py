@@ -11,8 +11,8 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
-from graphdep.datasets.spans.drawn_val import DrawnVal
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.bio import bio_of, spans_of
+from graphdep.datasets.labels.bio import bio_of, check_bio, spans_of
 
 names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
 
@@ -86,3 +86,16 @@ def test_labels_that_are_none_of_spans(label):
 def test_wrong_spans(spans, message):
     with pytest.raises(ValueError, match=message):
         bio_of(spans, 3)
+
+
+@given(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B", None]), max_size=6))
+def test_iob2_is_what_spans_write(labels):
+    """Labels of which each part without gaps is what its own spans would be written as."""
+    parts = [[]]
+    for label in labels:
+        parts = [*parts, []] if label is None else [*parts[:-1], [*parts[-1], label]]
+    if all(bio_of(spans_of(part), len(part)) == part for part in parts):
+        check_bio(labels)
+    else:
+        with pytest.raises(ValueError, match=r"^word \d: 'I-.' must stand behind B-. or I-. "):
+            check_bio(labels)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from graphdep.datasets.base.draw import drawn_part
-from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.base.word_dataset import GivenWords
+
+T = TypeVar("T", bound=GivenWords)
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class DrawnVal:
         if not 0 < self.share < 1:
             raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.share})")
 
-    def part(self, found: Sequence[SpanExample], split: str) -> tuple[list[SpanExample], str]:
+    def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
         """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it.
 
         Raises:
