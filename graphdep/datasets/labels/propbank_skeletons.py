@@ -95,7 +95,9 @@ def _sentence(path: Path, rows: list[Row]) -> SkeletonSentence:
     (first, columns), width = rows[0], len(rows[0][1])
     for token, (line, row) in enumerate(rows):
         if len(row) < len(COLUMNS):
-            raise row_error(path, line, f"{len(row)} columns instead of {len(COLUMNS)} or more", " ".join(row))
+            raise row_error(
+                path, line, f"{len(row)} columns instead of {len(COLUMNS)} or more", " ".join(row)
+            )
         if len(row) != width:
             message = f"{len(row)} columns, but {width} in the sentence's first row (line {first})"
             raise row_error(path, line, message, " ".join(row))
@@ -114,7 +116,9 @@ def _sentence(path: Path, rows: list[Row]) -> SkeletonSentence:
 
 
 def _predicates(path: Path, rows: list[Row], columns: int) -> tuple[SkeletonPredicate, ...]:
-    marked = [(token, line, row[_ROLESET]) for token, (line, row) in enumerate(rows) if row[_ROLESET] != _NONE]
+    marked = [
+        (token, line, row[_ROLESET]) for token, (line, row) in enumerate(rows) if row[_ROLESET] != _NONE
+    ]
     if len(marked) != columns:
         line, value = (marked[columns][1:]) if len(marked) > columns else (rows[0][0], None)
         message = f"{len(marked)} predicates in the sentence, but {columns} columns for them"
