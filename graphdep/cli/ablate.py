@@ -43,6 +43,11 @@ def ablate(
     root: o.Root = None,
     raw_from: o.RawFrom = None,
     parser: o.Parser = None,
+    train_file: o.TrainFile = None,
+    val_file: o.ValFile = None,
+    test_file: o.TestFile = None,
+    text_columns: o.TextColumns = None,
+    label_column: o.LabelColumn = None,
     max_epochs: o.MaxEpochs = None,
     limit_train: o.LimitTrain = None,
     seed: o.Seed = None,
@@ -63,6 +68,8 @@ def ablate(
         graphdep ablate --models dt,dt-random,dt-chain --max-epochs 10 --set lr=0.01 --output runs/controls
 
         graphdep ablate --models dt --edges transformer,dra,my_edges:Window
+
+        graphdep ablate --task labels --train roles.jsonl --test new.jsonl --models transformer,dt,bilstm
     """
     check_limit("seeds", seeds)
     say_loading()
@@ -76,7 +83,8 @@ def ablate(
         "parser": parser,
     }
     given |= {"max_epochs": max_epochs, "limit_train": limit_train, "seed": seed}
-    shared = o.gather({**given, "task": task}, settings)
+    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
+    shared = o.gather({**given, **own, "task": task}, settings)
     del shared["task"]
     first = shared.pop("seed", 0)
     if "model" in shared:

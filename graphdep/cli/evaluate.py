@@ -17,6 +17,11 @@ def evaluate(
     root: o.Root = None,
     raw_from: o.RawFrom = None,
     parser: o.Parser = None,
+    train_file: o.TrainFile = None,
+    val_file: o.ValFile = None,
+    test_file: o.TestFile = None,
+    text_columns: o.TextColumns = None,
+    label_column: o.LabelColumn = None,
     edges: o.Edges = None,
     accelerator: Annotated[
         str | None, typer.Option(help="auto, cpu or gpu. [default: as in training]")
@@ -35,13 +40,17 @@ def evaluate(
         graphdep evaluate --checkpoint runs/.../best.ckpt --set strategy=beam --set beams=4
 
         graphdep evaluate --checkpoint runs/.../best.ckpt --root DIR --parser stanza:de
+
+        graphdep evaluate --checkpoint runs/.../best.ckpt --train FILE --test OTHER
     """
     from graphdep.training import evaluate as run
     from graphdep.training.runner.checkpoint import read_task
 
     given = {"root": root, "raw_from": raw_from, "parser": parser, "accelerator": accelerator}
     given |= {"edges": edges}
-    shared = o.gather({**given, "task": read_task(checkpoint)}, settings)
+    task = read_task(checkpoint)
+    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
+    shared = o.gather({**given, **own, "task": task}, settings)
     del shared["task"]
     result = run(checkpoint, split, settings=shared)
     if json:

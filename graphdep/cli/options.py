@@ -12,7 +12,7 @@ from graphdep.cli.own_edges import import_edges
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
 
-_DATA, _OWN, _RUN = "Data", "Texts of your own (--task csv, csv-regression)", "Training"
+_DATA, _OWN, _RUN = "Data", "Files of your own (--task csv, csv-regression, labels)", "Training"
 
 Task = Annotated[
     str,
@@ -21,7 +21,8 @@ Task = Annotated[
         "layout), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, glue-mrpc (GLUE, tested on "
         "its development set); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, douban, "
         "ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, on "
-        "dialogues); csv, csv-regression (texts of your own with labels or numbers). A wrong name lists all."
+        "dialogues); csv, csv-regression (texts of your own with labels or numbers), labels (sentences of "
+        "your own with a label for each word). A wrong name lists all."
     ),
 ]
 Root = Annotated[
@@ -45,7 +46,8 @@ TrainFile = Annotated[
     typer.Option(
         "--train",
         metavar="FILE",
-        help="Texts to train on: .csv or .tsv with a header, or .jsonl.",
+        help="Texts to train on: .csv or .tsv with a header, or .jsonl; of labels .jsonl, .conllu, or a word "
+        "and its label a line.",
         rich_help_panel=_OWN,
     ),
 ]
@@ -54,14 +56,14 @@ ValFile = Annotated[
     typer.Option(
         "--val",
         metavar="FILE",
-        help="Texts for validation. [default: a tenth of the training file, drawn]",
+        help="The same for validation. [default: a tenth of the training file, drawn]",
         rich_help_panel=_OWN,
     ),
 ]
 TestFile = Annotated[
     str | None,
     typer.Option(
-        "--test", metavar="FILE", help="Texts for testing. [default: no test]", rich_help_panel=_OWN
+        "--test", metavar="FILE", help="The same for testing. [default: no test]", rich_help_panel=_OWN
     ),
 ]
 TextColumns = Annotated[
@@ -168,6 +170,33 @@ def gather(options: dict[str, Any], texts: list[str] | None) -> dict[str, Any]:
         if settings.get(key) is not None:
             import_edges(settings[key])
     return settings
+
+
+def own_files(
+    task: str,
+    train: str | None,
+    val: str | None,
+    test: str | None,
+    text_columns: list[str] | None,
+    label_column: str | None,
+) -> dict[str, Any]:
+    """The settings that name files of one's own and their columns, of those that are given.
+
+    Raises:
+        ValueError: If the task takes none of that name; the message lists those that do.
+    """
+    from graphdep.tasks import TASKS
+    from graphdep.training import TrainConfig
+
+    columns = ",".join(text_columns) if text_columns else None
+    own = {"train": train, "val": val, "test": test, "text_columns": columns, "label_column": label_column}
+    given = {name: value for name, value in own.items() if value is not None}
+    for name in given:
+        if name not in TrainConfig.of_task(task).field_types():
+            takers = [other for other in TASKS if name in TrainConfig.of_task(other).field_types()]
+            option, tasks = name.replace("_", "-"), ", ".join(takers)
+            raise ValueError(f"--{option} is for files of your own, --task {tasks} (got {task!r})")
+    return given
 
 
 def config_of(model: str | None, settings: dict[str, Any]) -> TrainConfig:

@@ -63,13 +63,13 @@ def train(
         graphdep train --edges dra --set hidden_channels=64 --set lr=0.01 --json
 
         graphdep train --task csv --train reviews.csv --text-columns text --label-column stars
+
+        graphdep train --task labels --train names.conll --test new.conll --set scheme=bio
     """
     say_loading()
     given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
     given |= {"max_epochs": max_epochs, "limit_train": limit_train}
-    own = {"train": train_file, "val": val_file, "test": test_file}
-    own |= {"text_columns": ",".join(text_columns) if text_columns else None, "label_column": label_column}
-    _check_own([name for name, value in own.items() if value is not None], task)
+    own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
     config = o.config_of(model, o.gather(given | own, settings))
 
     from graphdep.training import load_splits, run_folder
@@ -94,10 +94,3 @@ def _say_unfinished(config: TrainConfig, folder: Path) -> None:
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]
     others = f"; with other settings or data: {', '.join(unfinished)}" if unfinished else ""
     print(f"--resume: no unfinished run with these settings, a new one starts{others}", file=sys.stderr)
-
-
-def _check_own(names: list[str], task: str) -> None:
-    from graphdep.training.family.lookup import resolve_task
-
-    if names and resolve_task(task).kind != "csv":
-        raise ValueError(f"--{names[0].replace('_', '-')} is for --task csv or csv-regression (got {task!r})")

@@ -4,6 +4,7 @@ from graphdep.datasets.dialogues.daily_dialog import DailyDialog
 from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
 from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.cogs import COGS
+from graphdep.datasets.labels.own_labels import OwnLabels
 from graphdep.datasets.labels.probes import Probes
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
@@ -25,13 +26,17 @@ from graphdep.datasets.sentences.mrpc import MRPC
 from graphdep.datasets.sentences.sick import SICK
 from graphdep.datasets.sentences.sst import SST
 from graphdep.datasets.sentences.ud_treebank import UDTreebank
+from graphdep.datasets.spans.conll04 import CoNLL04
+from graphdep.datasets.spans.own_spans import OwnSpans
 from graphdep.datasets.spans.semeval2010_task8 import SemEval2010Task8
+from graphdep.datasets.spans.semeval2014_aspects import SemEval2014Aspects
 
 __all__ = [
     "Agreement",
     "COGS",
     "CSVTexts",
     "CoLA",
+    "CoNLL04",
     "DailyDialog",
     "DailyDialogSelection",
     "Douban",
@@ -40,6 +45,8 @@ __all__ = [
     "GLUE",
     "MRPC",
     "Masking",
+    "OwnLabels",
+    "OwnSpans",
     "PostTrainingDataset",
     "PostTrainingKey",
     "PostTrainingSampler",
@@ -48,6 +55,7 @@ __all__ = [
     "SICK",
     "SST",
     "SemEval2010Task8",
+    "SemEval2014Aspects",
     "UDTags",
     "UDTreebank",
     "Ubuntu",

@@ -85,7 +85,7 @@ class SpacyParser(Parser):
         if self.max_words is not None and len(tokens) > self.max_words:
             reason = f"{len(tokens)} words, more than max_words={self.max_words}"
             return chain_sentence(chain.form, reason, chain), reason
-        head = _heads(tokens, one_root=text)
+        head = token_heads(tokens, one_root=text)
         labels = zip(head, (token.dep_ or "dep" for token in tokens))
         deprel = [
             "root" if governor == 0 else "dep" if label == "ROOT" else label for governor, label in labels
@@ -124,7 +124,10 @@ def _import_spacy() -> Any:
     return spacy
 
 
-def _heads(tokens: list[Any], one_root: bool) -> list[int]:
+def token_heads(tokens: list[Any], one_root: bool) -> list[int]:
+    """The governor of each of some tokens of a sentence, from 1, 0 for a root; what is left out hands its
+    dependents to its governor, and with ``one_root`` further roots depend on the first one.
+    """
     number = {token.i: i for i, token in enumerate(tokens, start=1)}
     head = [number.get(_governor(token, number).i, 0) for token in tokens]
     head = [0 if governor == i else governor for i, governor in enumerate(head, start=1)]

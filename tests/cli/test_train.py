@@ -111,3 +111,38 @@ def test_texts_of_one_s_own(run, tmp_path):
     assert done.stderr.endswith(f"give them as 'settings' ({' '.join(again)})\n")
     assert "test_accuracy" in json.loads(run(*evaluation, *again).stdout)["metrics"]
     assert "needs 'label_column' (--label-column)" in run("train", *own[:6], "--parser", "chain").stderr
+
+
+def test_labels_of_one_s_own(run, tmp_path):
+    sentences = "".join(f"{name} B-PER\nsleeps O\n\n" for name in ("Ann", "Bob", "Cid", "Dan"))
+    for name in ("train", "test", "other"):
+        (tmp_path / f"{name}.conll").write_text(sentences)
+    own = ["--task", "labels", "--train", "train.conll", "--test", "test.conll", "--parser", "chain"]
+    sets = ["--set", "scheme=bio", "--set", "hidden_channels=12", "--set", "ff_channels=8"]
+    done = run("train", *own, *sets, "--max-epochs", "1", "--json")
+    assert done.exit_code == 0, done.stderr
+    result = json.loads(done.stdout)
+    names = {
+        f"{split}_{name}" for split in ("val", "test") for name in ("accuracy", "f1", "macro_f1", "exact")
+    }
+    assert names < {*result["metrics"]}
+    assert {*names, "test_f1_lookup"} < {*result["floor"]}
+    checkpoint = ["--checkpoint", result["checkpoint"], "--parser", "chain", "--json"]
+    done = run("evaluate", *checkpoint, "--train", "train.conll", "--test", "other.conll")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)["metrics"]
+    assert found == {name: value for name, value in result["metrics"].items() if name.startswith("test")}
+    models = ["--models", "transformer,bilstm", "--seeds", 1, "--max-epochs", 1]
+    done = run("ablate", *own, *sets, *models, "--output", "table")
+    assert done.exit_code == 0, done.stderr
+    assert "--train train.conll --test test.conll" in (tmp_path / "table" / "table.md").read_text()
+    assert "needs 'train' (--train)" in run("train", "--task", "labels", "--max-epochs", "1").stderr
+
+
+def test_files_of_one_s_own_are_for_some_tasks(run):
+    done = run("train", "--task", "sick-e", "--train", "x.csv")
+    assert done.exit_code == 2
+    message = "--train is for files of your own, --task csv, csv-regression, labels"
+    assert message in " ".join(done.stderr.split())
+    done = run("ablate", "--task", "labels", "--train", "x.conll", "--label-column", "y")
+    assert "--label-column is for files of your own, --task csv" in " ".join(done.stderr.split())

@@ -50,6 +50,8 @@ class WordDataset(ParsedDataset):
     """The classes by their numbers."""
     own_trees: ClassVar[bool] = True
     """Whether the corpus has trees of its own."""
+    keeps_trees: ClassVar[bool] = False
+    """Whether an example's own tree is taken whatever the parser, which parses the others."""
 
     def __init__(
         self,
@@ -104,19 +106,24 @@ class WordDataset(ParsedDataset):
         return {"parser": parser, **enhanced, "labels": None if self._learns_labels else self.labels}
 
     def trees(self, examples: Sequence[GivenWords]) -> list[Sentence]:
-        """The tree of each example, one for all that have the same words and tree."""
-        if self._parser is None:
-            trees = [self._own_tree(example) for example in examples]
-        else:
-            before = self._parser.failures
-            trees = self._parser.parse_words([example.words for example in examples])
-            self.parser_failures += self._parser.failures - before
+        """The tree of each example, one for all that have the same words."""
+        given = [self._given_tree(example) for example in examples]
+        parsed = iter(self._parse([e.words for e, tree in zip(examples, given) if tree is None]))
+        trees = [next(parsed) if tree is None else tree for tree in given]
         return trees if self.arcs == "basic" else enhance(trees, level=self.arcs)
 
-    def _own_tree(self, example: GivenWords) -> Sentence:
-        if example.tree is None:
+    def _given_tree(self, example: GivenWords) -> Sentence | None:
+        if self._parser is None and example.tree is None:
             raise example.error("the sentence has no tree of its own, which parser='gold' asks for")
-        return example.tree
+        return example.tree if self._parser is None or self.keeps_trees else None
+
+    def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
+        if self._parser is None or not words:
+            return []
+        before = self._parser.failures
+        trees = self._parser.parse_words(words)
+        self.parser_failures += self._parser.failures - before
+        return trees
 
     def make_vocab(self, examples: list[Example]) -> Vocab:
         # Each sentence once: one of five examples would make its words five times as frequent.

@@ -47,6 +47,22 @@ def spans_of(labels: Sequence[str | None]) -> list[Span]:
     return spans
 
 
+def check_bio(labels: Sequence[str | None]) -> None:
+    """Raises :class:`ValueError` unless the labels are spans to the letter (IOB2): each is ``O``, ``B-X`` or
+    ``I-X``, and ``I-X`` stands right behind ``B-X`` or ``I-X``. The message has the word, from 1, and the
+    label. :obj:`None`, a word that is not scored, ends the span before it.
+    """
+    spans_of(labels)
+    before: str | None = None
+    for word, label in enumerate(labels, 1):
+        if label is not None and label.startswith("I-") and (before or "")[1:] != label[1:]:
+            there = "nothing" if word == 1 else "a word without label" if before is None else repr(before)
+            raise ValueError(
+                f"word {word}: {label!r} must stand behind B-{label[2:]} or {label} (got {there})"
+            )
+        before = label
+
+
 def bio_of(spans: Iterable[Span], length: int) -> list[str]:
     """The labels of ``length`` words that stand for some spans; :func:`spans_of` gives them back.
 
@@ -76,8 +92,8 @@ def bio_of(spans: Iterable[Span], length: int) -> list[str]:
 
 
 def with_insides(labels: Iterable[str]) -> tuple[str, ...]:
-    """Labels with ``I-X`` for each ``B-X``, since spans of one word in training may be longer elsewhere. Those
-    that are added stand behind all others, by name.
+    """Labels with ``I-X`` for each ``B-X``, since spans of one word in training may be longer elsewhere. All
+    that are added stand behind the others, by name.
 
     Args:
         labels: The labels, none of them twice.

@@ -65,7 +65,7 @@ class LabelDataset(WordDataset):
     """Whether each example has a marked word."""
     spread: ClassVar[bool] = False
     """Whether ``limit`` takes examples from all parts of a split, and not its first ones."""
-    outside: ClassVar[str | None] = None
+    outside: str | None = None
     """The label that stands for no finding; it is the first class."""
     scored_by: str = ""
     """What the labels are, for messages, such as ``" by their upos"``."""
@@ -137,6 +137,13 @@ class LabelDataset(WordDataset):
             if key in data:
                 data[key] = data[key][:left]
         return data
+
+    @property
+    def looks_up(self) -> str:
+        """What stands for a word where labels are counted: ``"path"``, the way through the tree from the
+        marked word, if some word of the split is marked, else ``"form"``.
+        """
+        return "path" if "mark" in self._data and bool(self._data.mark.any()) else "form"
 
     @property
     def follow_batch(self) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from graphdep.datasets.spans.span_example import wrong_spans
 from graphdep.parsing.word_limit import ALONE
 
 Range = tuple[int, int]
@@ -55,18 +56,16 @@ def mark_text(text: str, ranges: Sequence[Range]) -> MarkedText:
         ranges: The spans by characters, end exclusive.
 
     Raises:
-        ValueError: If a span has no word or reaches beyond the text; the message has its number.
+        ValueError: If a span has no word or reaches beyond the text, or there is none or more than two; the
+            message has its number.
 
     Example:
         >>> from graphdep.datasets.spans.marked_text import mark_text
         >>> mark_text("The dog's bone.", [(4, 7), (10, 14)])
         MarkedText(words=['The', 'dog', "'s", 'bone', '.'], spans=[(1, 2), (3, 4)], inside=0)
     """
-    for number, (start, stop) in enumerate(ranges, 1):
-        if not 0 <= start < stop <= len(text):
-            raise ValueError(
-                f"span {number} is no part of the {len(text)} characters (got {start} to {stop})"
-            )
+    if wrong := wrong_spans(ranges, len(text), "characters"):
+        raise ValueError(wrong)
     ends = sorted({end for span in ranges for end in span})
     places = word_places(text, ends)
     spans = [_words_in(text, places, span, number) for number, span in enumerate(ranges, 1)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from graphdep.datasets.base.draw import drawn_part
+from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
 from graphdep.datasets.spans.span_dataset import SpanDataset
@@ -57,7 +57,8 @@ class SemEval2010Task8(SpanDataset):
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
         direction: Tell ``Cause-Effect(e1,e2)`` from ``Cause-Effect(e2,e1)``: 19 classes, else 10.
             (default: :obj:`True`)
-        val_fraction: The share of the training file that is drawn for validation. (default: :obj:`0.1`)
+        val_fraction: The share of the training file's sentences that is drawn for validation.
+            (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
         options: Further ones, see :class:`~graphdep.datasets.spans.span_options.SpanOptions`.
 
@@ -92,9 +93,7 @@ class SemEval2010Task8(SpanDataset):
         seed: int = 0,
         **options: Unpack[SpanOptions],
     ) -> None:
-        if not 0 < val_fraction < 1:
-            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {val_fraction})")
-        self.direction, self.val_fraction, self.seed = bool(direction), val_fraction, seed
+        self.direction, self.drawn_val = bool(direction), DrawnVal(val_fraction, seed)
         if options.get("labels") is None:
             options["labels"] = LABELS if direction else UNDIRECTED
         super().__init__(root, split, parser, **options)
@@ -109,7 +108,7 @@ class SemEval2010Task8(SpanDataset):
         return TEST if split == "test" else TRAIN
 
     def options(self) -> dict[str, Any]:
-        return super().options() | {"direction": self.direction, "val": [self.val_fraction, self.seed]}
+        return super().options() | {"direction": self.direction, "val": self.drawn_val}
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.raw_files(folder, split)[0]
@@ -121,11 +120,8 @@ class SemEval2010Task8(SpanDataset):
                 *(self.corpus, path, len(examples), SIZES[path.name]),
             )
         if split != "test":
-            if len(examples) < 2:
-                raise ValueError(f"{path}: one sentence alone: 'val' cannot be drawn from it")
-            drawn = drawn_part(len(examples), self.val_fraction, self.seed)
-            examples = [one for number, one in enumerate(examples) if (number in drawn) == (split == "val")]
-            said.append(f"val is {len(drawn)} sentences of {TRAIN}, drawn with seed {self.seed}")
+            examples, drawn = self.drawn_val.part(examples, split)
+            said.append(drawn)
         self.said[split] = "; ".join(said)
         return examples
 

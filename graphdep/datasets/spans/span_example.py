@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from graphdep.io.checks import check_name, shown
 from graphdep.sentence import Sentence
@@ -46,10 +47,8 @@ class SpanExample:
     def __post_init__(self) -> None:
         if not self.words:
             raise self.error("a sentence has at least one word")
-        if not 1 <= len(self.spans) <= MAX_SPANS:
-            raise self.error(f"an example has one or two spans (got {len(self.spans)})")
-        for number, span in enumerate(self.spans, 1):
-            self._check_span(number, span)
+        if wrong := wrong_spans(self.spans, len(self.words), "words"):
+            raise self.error(wrong)
         if self.tree is not None and list(self.tree.form) != list(self.words):
             raise self.error("the tree has other words")
         if self.label is None:
@@ -74,12 +73,18 @@ class SpanExample:
         """An error that begins with the place of the example."""
         return ValueError(f"{self.place}: {message}" if self.place else message)
 
-    def _check_span(self, number: int, span: tuple[int, int]) -> None:
+
+def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
+    """What is wrong with the spans of so many words or characters; nothing if they are right."""
+    if not 1 <= len(spans) <= MAX_SPANS:
+        return f"an example has one or two spans (got {len(spans)})"
+    for number, span in enumerate(spans, 1):
         ends = list(span) if isinstance(span, Sequence) and not isinstance(span, str) else [span]
         if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, int) for end in ends):
-            raise self.error(f"span {number} must be two whole numbers (got {shown(span)})")
+            return f"span {number} must be two whole numbers (got {shown(span)})"
         start, stop = ends
         if start >= stop:
-            raise self.error(f"span {number} has no word: its end is not behind its start (got {ends})")
-        if start < 0 or stop > len(self.words):
-            raise self.error(f"span {number} reaches beyond the {len(self.words)} words (got {ends})")
+            return f"span {number} is empty: its end is not behind its start (got {ends})"
+        if start < 0 or stop > size:
+            return f"span {number} reaches beyond the {size} {what} (got {ends})"
+    return ""

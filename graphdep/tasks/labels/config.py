@@ -125,6 +125,11 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         return task
 
     @property
+    def has_key(self) -> bool:
+        """Whether :obj:`key` says where the labels are."""
+        return self.word_task.takes("key")
+
+    @property
     def outside(self) -> str | None:
         """The label that stands for no finding."""
         return self.word_task.outside
@@ -143,7 +148,7 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
 
     @property
     def label(self) -> str:
-        own = [f"key {self.key}"] if self.word_task.takes("key") else []
+        own = [f"key {self.key}"] if self.has_key else []
         given = ((name, getattr(self, name)) for name in ("form", "name", "function"))
         own += [f"{name} {value}" for name, value in given if value is not None]
         return ", ".join([super().label, *own])
@@ -162,7 +167,7 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         return {name: value for name, value in super().named().items() if read or name != "parser"}
 
     def signatures(self) -> dict[str, str]:
-        given = self.word_task.takes("key") and self.key == "deprel" and self.trees == "gold"
+        given = self.has_key and self.key == "deprel" and self.trees == "gold"
         note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
         spans = (
             "; labels are spans, right if first word, last word and label are" if self.scheme == "bio" else ""

@@ -18,6 +18,7 @@ from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.floors import label_floors, labelled_words
 from graphdep.tasks.labels.learning_task import LabelTask, scored_words
+from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.predict_conllu import predict_conllu
 from graphdep.tasks.labels.scoring import LabelScoring
@@ -47,6 +48,7 @@ class LabelFamily(TaskFamily):
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {
         "labels": LabelConfig,
         "parsed-labels": ParsedLabelConfig,
+        "own-labels": OwnLabelConfig,
     }
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
     gives = "labels of words"
@@ -126,8 +128,11 @@ class LabelFamily(TaskFamily):
         # Other trees, and pieces in place of words, leave the labels as they are.
         if mine is other or mine.labels() != other.labels():
             return mine is other
-        words = (labelled_words(splits["test"])[-1] for splits in (mine, other))
+        words = (labelled_words(splits["test"], "form")[-1] for splits in (mine, other))
         return all(np.array_equal(*columns) for columns in zip(*words))
+
+    def missing_split(self, config: TrainConfig, split: str) -> str:
+        return f": give it (--{split} FILE)" if isinstance(config, OwnLabelConfig) else ""
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
         return predict_conllu(cast(LabelTask, task), request)

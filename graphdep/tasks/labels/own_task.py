@@ -17,3 +17,7 @@ class OwnWordLabels(ParsedWordLabels):
     """
 
     kind: ClassVar[str] = "own-labels"
+
+    @property
+    def looked_up(self) -> str:
+        return f"{super().looked_up}, or where training has no mark, of each word form"

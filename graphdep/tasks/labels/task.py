@@ -43,11 +43,12 @@ class WordLabels(Task):
         return _MAIN[self.main]
 
     @property
+    def looked_up(self) -> str:
+        """What stands for a word where labels are counted, for people."""
+        return "way through the tree from the marked word, of up to two arcs" if self.marked else "word form"
+
+    @property
     def signatures(self) -> dict[str, str]:
-        lookup = (
-            "way through the tree from the marked word, of up to two arcs" if self.marked else "word form"
-        )
-        floors = (
-            f"; floor: the most frequent label of training; look-up: the commonest label of each {lookup}"
-        )
+        floors = "; floor: the most frequent label of training; look-up: the commonest label of each "
+        floors += self.looked_up
         return {metric.name: metric.signature + floors for metric in _ALL}

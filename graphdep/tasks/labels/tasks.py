@@ -7,10 +7,12 @@ from typing import Any
 from graphdep.datasets.labels.agreement import Agreement
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.cogs import COGS
+from graphdep.datasets.labels.own_labels import OwnLabels
 from graphdep.datasets.labels.probes import Probes
 from graphdep.datasets.labels.propbank_ewt import PropBankEWT
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.datasets.labels.universal_propbank import UniversalPropBank
+from graphdep.tasks.labels.own_task import OwnWordLabels
 from graphdep.tasks.labels.parsed_task import ParsedWordLabels
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.task import Task
@@ -34,10 +36,20 @@ TASKS: dict[str, Task] = {
     "cogs": ParsedWordLabels("COGS", COGS, "datasets/cogs", other_tests=("test-indist",), **_COGS),
     "probes": WordLabels("Probes", Probes, "datasets/probes", gold_trees=True),
     "propbank-ewt": WordLabels("PropBank on EWT", PropBankEWT, "datasets/propbank-ewt", **_ROLES),
+    "labels": OwnWordLabels(
+        "Own labels",
+        OwnLabels,
+        "datasets/labels",
+        main="f1",
+        outside=OUTSIDE,
+        marked=True,
+        gold_trees=True,
+    ),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
     "agreement": ("test_accuracy", "val_accuracy"),
     "cogs": ("test_exact", "test_f1", "val_exact"),
+    "labels": ("test_f1", "test_accuracy", "test_exact", "val_f1"),
     "probes": ("test_accuracy", "test_macro_f1"),
     "propbank-ewt": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
     "up": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),

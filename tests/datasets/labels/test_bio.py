@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.bio import bio_of, spans_of, with_insides
+from graphdep.datasets.labels.bio import bio_of, check_bio, spans_of, with_insides
 
 names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
 
@@ -92,3 +92,16 @@ def test_what_begins_can_go_on():
     assert with_insides(["O", "B-B", "B-A", "I-B"]) == ("O", "B-B", "B-A", "I-B", "I-A")
     assert with_insides(["B-A", "I-A"]) == ("B-A", "I-A")
     assert with_insides(["O", "I-A"]) == ("O", "I-A")
+
+
+@given(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B", None]), max_size=6))
+def test_iob2_is_what_spans_write(labels):
+    """Labels of which each part without gaps is what its own spans would be written as."""
+    parts = [[]]
+    for label in labels:
+        parts = [*parts, []] if label is None else [*parts[:-1], [*parts[-1], label]]
+    if all(bio_of(spans_of(part), len(part)) == part for part in parts):
+        check_bio(labels)
+    else:
+        with pytest.raises(ValueError, match=r"^word \d: 'I-.' must stand behind B-. or I-. "):
+            check_bio(labels)

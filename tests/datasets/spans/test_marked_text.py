@@ -70,9 +70,9 @@ def test_ends_inside_of_words():
     ("ranges", "message"),
     [
         ([(1, 2)], r"span 1 has no word \(got ' '\)"),
-        ([(0, 1), (3, 9)], r"span 2 is no part of the 5 characters \(got 3 to 9\)"),
-        ([(2, 2)], "span 1 is no part"),
-        ([(-1, 2)], "span 1 is no part"),
+        ([(0, 1), (3, 9)], r"span 2 reaches beyond the 5 characters \(got \[3, 9\]\)"),
+        ([(2, 2)], "span 1 is empty"),
+        ([(-1, 2)], "span 1 reaches beyond"),
     ],
 )
 def test_bad_spans(ranges, message):

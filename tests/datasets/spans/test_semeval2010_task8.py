@@ -33,7 +33,7 @@ def test_splits(tmp_path, raw, parser, caplog):
     assert numbers(sets["test"]) == [*range(8001, 8013)]
     assert sorted(numbers(sets["train"]) + numbers(sets["val"])) == [*range(1, 31)]
     assert len(sets["val"]) == 3
-    assert sets["val"].describe()["note"] == "val is 3 sentences of TRAIN_FILE.TXT, drawn with seed 0"
+    assert sets["val"].describe()["note"] == "val is 3 of the 30 sentences to train on, drawn with seed 0"
     other = SemEval2010Task8(tmp_path / "root", "val", parser, seed=1)
     assert numbers(other) != numbers(sets["val"])
     assert len(SemEval2010Task8(tmp_path / "root", "val", parser, val_fraction=0.5)) == 15
@@ -102,5 +102,5 @@ def test_options(tmp_path, raw, parser):
     with pytest.raises(FileNotFoundError, match=f"{TRAIN} is not in"):
         SemEval2010Task8(tmp_path / "root", parser=parser)
     (raw / TRAIN).write_text(BLOCK, encoding="utf-8")
-    with pytest.raises(ValueError, match="one sentence alone: 'val' cannot be drawn from it"):
+    with pytest.raises(ValueError, match="1: the only sentence: 'val' cannot be drawn from it"):
         SemEval2010Task8(tmp_path / "root", parser=parser, raw_from=raw)

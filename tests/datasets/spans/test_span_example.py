@@ -28,8 +28,8 @@ def test_marks(spans):
     [
         ([], r"an example has one or two spans \(got 0\)"),
         ([(0, 1), (1, 2), (2, 3)], r"an example has one or two spans \(got 3\)"),
-        ([(1, 1)], r"span 1 has no word: its end is not behind its start \(got \[1, 1\]\)"),
-        ([(0, 1), (3, 2)], r"span 2 has no word"),
+        ([(1, 1)], r"span 1 is empty: its end is not behind its start \(got \[1, 1\]\)"),
+        ([(0, 1), (3, 2)], r"span 2 is empty"),
         ([(0, 1), (4, 6)], r"span 2 reaches beyond the 5 words \(got \[4, 6\]\)"),
         ([(-1, 1)], r"span 1 reaches beyond the 5 words"),
         ([(0, 1, 2)], r"span 1 must be two whole numbers \(got tuple \(0, 1, 2\)\)"),

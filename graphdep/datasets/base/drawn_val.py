@@ -1,0 +1,48 @@
+"""Sentences of a training file for validation, where no file is for that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from graphdep.datasets.base.draw import drawn_part
+from graphdep.datasets.base.word_dataset import GivenWords
+
+T = TypeVar("T", bound=GivenWords)
+
+
+@dataclass(frozen=True)
+class DrawnVal:
+    """How sentences are drawn for validation: with all examples of theirs, so that none is in both splits.
+
+    Args:
+        share: The share of the different sentences that is drawn. (default: :obj:`0.1`)
+        seed: Of the draw. (default: :obj:`0`)
+
+    Raises:
+        ValueError: If the share is not between 0 and 1.
+    """
+
+    share: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.share})")
+
+    def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
+        """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it.
+
+        Raises:
+            ValueError: If there is one sentence alone, from which none can be drawn.
+        """
+        sentences = list(dict.fromkeys(tuple(example.words) for example in found))
+        if len(sentences) < 2:
+            raise found[0].error("the only sentence: 'val' cannot be drawn from it")
+        drawn = {sentences[number] for number in drawn_part(len(sentences), self.share, self.seed)}
+        part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
+        note = (
+            f"val is {len(drawn)} of the {len(sentences)} sentences to train on, drawn with seed {self.seed}"
+        )
+        return part, note

@@ -1,0 +1,88 @@
+"""Every choice of a run on labels of words of the user's own sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphdep.datasets.labels.bio import OUTSIDE
+from graphdep.datasets.labels.own_sentences import KEYED_FILES
+from graphdep.io.limits import MAX_WORDS
+from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
+from graphdep.tasks.labels.scoring import SCHEMES
+from graphdep.training.family.setting import setting
+
+_FILES = ("train", "val", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
+    """Settings of a run on labels of words of the user's own sentences, see
+    :class:`graphdep.datasets.OwnLabels`.
+
+    Args:
+        train: File with the training sentences: ``.jsonl``, ``.conllu``, ``.tsv``, ``.txt``, ``.conll`` or
+            ``.spacy``.
+        val: File for validation; :obj:`None` draws sentences from the training file. (default: :obj:`None`)
+        test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
+        key, absent: Where the labels of ``.conllu`` and ``.spacy`` files are, as of ``ud-tags``. (default:
+            ``"upos"``, :obj:`None`)
+        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on. (default:
+            ``"words"``)
+        outside: The label that stands for no finding, which F1 leaves out. (default: ``"O"``)
+        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
+        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
+        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
+            read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
+        trees: ``"parser"``: sentences that have a tree keep it, and :obj:`parser` parses the others;
+            ``"gold"`` for files in which all have one. (default: ``"parser"``)
+        **others: As in :class:`LabelConfig`, but not ``raw_from``.
+
+    Raises:
+        ValueError: If a setting is missing or wrong; the message names it.
+    """
+
+    task: str = "labels"
+    train: str | None = setting(None, place=True)
+    val: str | None = setting(None, place=True)
+    test: str | None = setting(None, place=True)
+    scheme: str = setting("words", choices=SCHEMES, defines=True)
+    outside: str | None = setting(OUTSIDE, defines=True)
+    val_fraction: float = 0.1
+    val_seed: int = 0
+    max_words: int = setting(MAX_WORDS, free=True)
+    truncate: bool = setting(False, free=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.train is None:
+            raise ValueError(f"task {self.task!r} needs 'train' (--train), which is not given")
+        for name, what in (("raw_from", "corpora"), ("data_seed", "generated data")):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name!r} is for {what}, not for task {self.task!r} (got {getattr(self, name)!r})"
+                )
+        for name, default in (("key", "upos"), ("absent", None)):
+            if getattr(self, name) != default and not self.has_key:
+                kinds = " and ".join(KEYED_FILES)
+                raise ValueError(f"{name!r} is for {kinds} files (got {getattr(self, name)!r})")
+
+    @property
+    def has_key(self) -> bool:
+        """Whether a key says where the labels of some file are."""
+        files = (getattr(self, name) for name in _FILES)
+        return any(Path(file).suffix.lower() in KEYED_FILES for file in files if file is not None)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        return super().splits if self.test is not None else ("train", "val")
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        own = (*_FILES, "scheme", "outside", "val_fraction", "max_words", "truncate")
+        given = {name: getattr(self, name) for name in own}
+        return {**super().dataset_options(split), **given, "seed": self.val_seed}
+
+    @property
+    def _parser(self) -> str:
+        return "gold" if self.trees == "gold" else self.parser

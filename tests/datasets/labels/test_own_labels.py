@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.loader import DataLoader
+
+from graphdep.datasets import OwnLabels, UDTags
+from graphdep.datasets.labels.label_dataset import digests
+from graphdep.datasets.labels.relation_path import relation_paths
+
+TREE = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
+ROW = {"words": ["Ann", "reads", "books"], "labels": ["A0", None, "A1"], "mark": 1}
+ROWS = [ROW, {"words": ["It", "rains"], "labels": ["O", "O"]}, {"words": ["Bob"], "labels": ["A0"]}]
+
+
+def write(path: Path, rows=ROWS) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def load(tmp_path, parser):
+    """Loads a split of a file with the rows, with options over them."""
+    path = write(tmp_path / "train.jsonl")
+
+    def load(split: str = "train", **options) -> OwnLabels:
+        own = {"train": path, "val": path, "parser": parser}
+        return OwnLabels(tmp_path / "root", split, **{**own, **options})
+
+    return load
+
+
+def test_json_lines(load, tmp_path):
+    train, val = load(), load("val")
+    assert train.labels == val.labels == ("O", "A0", "A1")
+    assert [data.y.tolist() for data in train] == [[1, -100, 2], [0, 0], [1]]
+    assert [data.mark.tolist() for data in train] == [[0, 0, 1, 0], [0, 0, 0], [0, 0]]
+    about = train.describe()
+    assert (about["scored_words"], about["marked"], about["own_trees"]) == (5, 1, 0)
+    assert about["note"] == "5 of 6 words are scored; 1 examples have a marked word"
+    assert train.corpus == "train.jsonl"
+    assert next(iter(DataLoader(val, batch_size=3))).y.shape == (6,)
+    assert pickle.loads(pickle.dumps(train)).describe() == about
+    assert load().describe() == about  # from the processed file
+    assert not (tmp_path / "root" / "raw").exists()
+    assert load(outside="A1").labels == ("A1", "A0", "O")
+
+
+def test_the_words_of_a_mark_are_looked_up_by_their_ways(load, tmp_path, parser):
+    train = load()
+    tree = parser.parse_words([ROW["words"]])[0]
+    assert train.looks_up == "path"
+    assert torch.equal(train[0].path_id, digests(relation_paths(tree, 1)))
+    plain = load(train=write(tmp_path / "plain.jsonl", ROWS[1:]))
+    assert plain.looks_up == "form"
+    assert not plain.mark.any()
+
+
+def test_rows_that_have_a_tree_keep_it(load, tmp_path, parser):
+    path = write(tmp_path / "trees.jsonl", [ROW | TREE, *ROWS[1:]])
+    some = load(train=path)
+    assert some[0].governor_index.tolist() == [0, 2, 0, 2]
+    assert some.describe()["own_trees"] == 1
+    assert ("Ann", "reads", "books") not in [tuple(words) for words in parser.texts]
+    with pytest.raises(ValueError, match=r"trees.jsonl:2: the sentence has no tree of its own"):
+        load(train=path, parser="gold")
+    whole = load(train=write(tmp_path / "all.jsonl", [ROW | TREE] * 2), parser="gold", scheme="words")
+    assert whole.describe()["parser"] == "gold"
+
+
+def test_conllu_says_what_the_treebank_says(tmp_path, raw):
+    files = {split: raw / f"en_mini-ud-{name}.conllu" for split, name in (("train", "train"), ("val", "dev"))}
+    for key in ("upos", "feats:PronType"):
+        mine = OwnLabels(tmp_path / "own", "val", **files, key=key, outside=None)
+        theirs = UDTags(tmp_path / "ud", "val", raw_from=raw, key=key)
+        assert mine.labels == theirs.labels
+        assert torch.equal(mine.y, theirs.y)
+        assert torch.equal(mine.form_id, theirs.form_id)
+        assert [d.governor_index.tolist() for d in mine] == [d.governor_index.tolist() for d in theirs]
+        assert mine.vocab == theirs.vocab
+    lines = files["val"].read_text(encoding="utf-8").split("\n")
+    for example in mine.read(Path(), "val"):
+        line = int(example.place.rpartition(":")[2])
+        assert lines[line - 1].split("\t")[:2] in (
+            ["1", example.words[0]],
+            ["1-2", lines[line - 1].split("\t")[1]],
+        )
+
+
+def test_columns_and_spans(load, tmp_path):
+    path = tmp_path / "names.conll"
+    path.write_text("-DOCSTART- O\n\nAnn B-PER\nDow I-PER\nsings O\n\nBob B-PER\nin _\nParis B-LOC\n")
+    train = load(train=path, scheme="bio")
+    assert train.labels == ("O", "B-LOC", "B-PER", "I-PER")
+    assert [data.y.tolist() for data in train] == [[2, 3, 0], [2, -100, 1]]
+    assert train.describe()["skipped_lines"] == 1
+    assert "1 lines are comments" in train.describe()["note"]
+    for labels, message in (
+        (["O", "I-PER", "O"], r"bad.jsonl:2: word 2: 'I-PER' must stand behind B-PER or I-PER \(got 'O'\)"),
+        (["I-PER", "O", "O"], r"bad.jsonl:2: word 1: 'I-PER' must .* \(got nothing\)"),
+        (["B-LOC", "I-PER", "O"], r"bad.jsonl:2: word 2: .* \(got 'B-LOC'\)"),
+        (["B-LOC", None, "I-LOC"], r"bad.jsonl:2: word 3: .* \(got a word without label\)"),
+        (["PER", "O", "O"], r"bad.jsonl:2: 'labels' of spans must be O, B-LABEL or I-LABEL \(got 'PER'"),
+    ):
+        good = {"words": ["a"], "labels": ["B-PER"]}
+        with pytest.raises(ValueError, match=message):
+            load(train=write(tmp_path / "bad.jsonl", [good, ROW | {"labels": labels}]), scheme="bio")
+
+
+def test_labels_that_training_does_not_have(load, tmp_path):
+    test = load("test", test=write(tmp_path / "test.jsonl", [ROW | {"labels": ["A9", "A0", None]}]))
+    assert test.y.tolist() == [-1, 1, -100]
+    assert test.describe()["unknown_labels"] == 1
+    assert "1 with a label that training does not have, which are wrong" in test.describe()["note"]
+
+
+def test_what_is_drawn_for_validation(load, tmp_path):
+    rows = [
+        {"words": ["word", str(n)], "labels": ["a", "b"], "mark": mark} for n in range(20) for mark in (0, 1)
+    ]
+    path = write(tmp_path / "many.jsonl", rows)
+    sets = {split: load(split, train=path, val=None) for split in ("train", "val")}
+    assert [len(sets[split]) for split in ("train", "val")] == [36, 4]
+    words = {split: {tuple(one.words) for one in data.read(Path(), split)} for split, data in sets.items()}
+    assert not words["train"] & words["val"]
+    drawn = "val is 2 of the 20 sentences to train on, drawn with seed 0"
+    assert all(drawn in data.describe()["note"] for data in sets.values())
+    other = load("val", train=path, val=None, seed=1)
+    assert {tuple(one.words) for one in other.read(Path(), "val")} != words["val"]
+    assert len(load("val", train=path, val=None, val_fraction=0.5)) == 20
+    with pytest.raises(ValueError, match=r"one.jsonl:1: the only sentence: 'val' cannot be drawn from it"):
+        load(train=write(tmp_path / "one.jsonl", [ROW]), val=None)
+
+
+def test_long_sentences(load, tmp_path):
+    long = {"words": ["w"] * 500, "labels": ["a", "b"] * 250}
+    path = write(tmp_path / "long.jsonl", [ROWS[0], long])
+    assert len(load(train=path)[1].y) == 500
+    with pytest.raises(
+        ValueError, match=r"long.jsonl:2: 500 words, more than max_words=100: allow more, or read the first"
+    ):
+        load(train=path, max_words=100)
+    cut = load(train=path, max_words=2, truncate=True)
+    assert [data.y.numel() for data in cut] == [2, 2]
+    assert cut.describe()["truncated_words"] == 499
+    assert "499 words are cut" in cut.describe()["note"]
+    many = {"words": ["w"] * 10_001, "labels": ["a"] * 10_001}
+    with pytest.raises(ValueError, match=r"many.jsonl:1: 10001 words, more than max_words=10000"):
+        load(train=write(tmp_path / "many.jsonl", [many]))
+    marked = write(tmp_path / "marked.jsonl", [ROW | {"mark": 2}])
+    with pytest.raises(ValueError, match=r"marked.jsonl:1: the marked word 2 is beyond max_words=2"):
+        load(train=marked, max_words=2, truncate=True)
+    own = write(tmp_path / "own.jsonl", [ROW | TREE | {"head": [2, 3, 0]}, *ROWS])
+    assert load(train=own, max_words=2, truncate=True)[0].governor_index.tolist() == [0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"labels": ["a"]}, "1 labels for 3 words"),
+        ({"labels": ["a"] * 4}, "4 labels for 3 words"),
+        ({"labels": "abc"}, r"'labels' must be a list \(got \"'abc'\"\)"),
+        ({"labels": ["a", 3, "b"]}, r"a label must be a text \(got int 3\)"),
+        ({"labels": ["a", " ", "b"]}, "a label must be a text"),
+        ({"labels": ["a", "x\u0007", "b"]}, "labels' has a control character"),
+        ({"words": []}, "'words' is empty: a sentence has at least one word"),
+        ({"words": "Ann reads books"}, "'words' must be a list of words"),
+        ({"words": ["Ann", 3, "books"]}, "'words' must be a list of words"),
+        ({"words": ["Ann", " ", "books"]}, "'words' must be a list of words"),
+        ({"mark": [0, 1]}, r"'mark' must be the number of one word, from 0 \(got '\[0, 1\]'\)"),
+        ({"mark": True}, "'mark' must be the number of one word"),
+        ({"mark": "1"}, "'mark' must be the number of one word"),
+        ({"mark": 3}, r"'mark' must be from 0 to 2 \(got '3'\)"),
+        ({"mark": -1}, "'mark' must be from 0 to 2"),
+        ({"head": [2, 0, 2]}, "'head' and 'deprel' must both be lists"),
+        ({**TREE, "head": [2, 0]}, "no tree: "),
+        ({**TREE, "head": [2, 0, 4]}, "no tree: "),
+        ({**TREE, "head": [2, 1, 2]}, "no tree: "),
+        ({**TREE, "head": [2, 0, 2.0]}, "'head' must be numbers of words"),
+        ({**TREE, "deprel": ["nsubj", "root", 3]}, "'deprel' must be names of relations"),
+    ],
+)
+def test_rows_that_are_none(load, tmp_path, row, message):
+    path = write(tmp_path / "bad.jsonl", [ROW, ROW | row])
+    with pytest.raises(ValueError, match=rf"bad.jsonl:2: .*{message}|bad.jsonl:2: {message}"):
+        load(train=path)
+
+
+def test_files_that_cannot_be_read(load, tmp_path):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json.dumps(ROW) + "\n\n" + json.dumps(ROW) + "\n")
+    with pytest.raises(ValueError, match=r"bad.jsonl:2: a blank line"):
+        load(train=path)
+    path.write_text(json.dumps({"words": ["a"]}) + "\n")
+    with pytest.raises(ValueError, match=r"bad.jsonl:1: no column 'labels'"):
+        load(train=path)
+    path.write_bytes(b'{"words": ["\xfc"], "labels": ["a"]}\n')
+    with pytest.raises(ValueError, match=r"bad.jsonl:1: not UTF-8"):
+        load(train=path)
+    with pytest.raises(FileNotFoundError, match=r"no file .*gone.jsonl, which is 'train'"):
+        load(train=tmp_path / "gone.jsonl")
+    message = "'train' must end in .jsonl, .conllu, .spacy, .tsv, .txt, .conll (got 'x.csv')"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load(train="x.csv")
+    (tmp_path / "bad.conllu").write_text("1\ta\t_\tX\t_\t_\t7\troot\t_\t_\n\n")
+    with pytest.raises(ValueError, match=r"bad.conllu:1: "):
+        load(train=tmp_path / "bad.conllu")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scheme": "iob"}, r"'scheme' must be one of words, bio \(got 'iob'\)"),
+        ({"scheme": "bio", "outside": "X"}, r"'outside' must be 'O' where 'scheme' is 'bio' \(got 'X'\)"),
+        ({"val": None, "val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1"),
+        ({"key": "word"}, "'key' must be one of upos"),
+        ({"max_words": 0}, "'max_words' must be at least 1"),
+        ({"raw_from": "x"}, "'raw_from' is for corpora"),
+        ({"split": "test"}, r"'split' must be one of train, val \(got 'test'\)"),
+    ],
+)
+def test_wrong_options(load, options, message):
+    with pytest.raises(ValueError, match=message):
+        load(**options)
+
+
+def test_all_words_have_one_label(load, tmp_path):
+    with pytest.raises(ValueError, match=r"one.jsonl:1: all labels of the training split are 'a'"):
+        load(train=write(tmp_path / "one.jsonl", [{"words": ["x"], "labels": ["a"]}]))
+
+
+def test_processed_files_are_never_stale(load, tmp_path):
+    names = {
+        name
+        for options in ({}, {"outside": "A0"}, {"max_words": 5}, {"max_words": 5, "truncate": True})
+        for name in load(**options).processed_file_names
+    }
+    assert len(names) == 4
+    before = load().processed_file_names
+    write(tmp_path / "train.jsonl", ROWS[:2])
+    assert load().processed_file_names != before
