@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
-from graphdep.datasets.labels.bio import OUTSIDE, check_bio
+from graphdep.datasets.labels.bio import OUTSIDE, check_bio, with_insides
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.label_options import LabelOptions
@@ -149,6 +150,10 @@ class OwnLabels(OwnFiles, LabelDataset):
             "truncated_words": sum(map(len, found)) - sum(map(len, cut)),
         }
         return cut
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        names = super().classes(train)
+        return with_insides(names) if self.scheme == "bio" else names
 
     def notes(self, examples: list[Any]) -> dict[str, Any]:
         return super().notes(examples) | {"said": self._said[self.split]}
