@@ -52,9 +52,10 @@ def predict(
 
     Every row of a file of texts becomes a row of the output: the same columns, with "prediction" and, for
     classes, the probability of each one, "probability_NAME" (in JSON one object, "probabilities"). Columns of
-    the input with these names are replaced; stderr says which. If a row is wrong, nothing is written. Labels of
-    words go into the column of a .conllu file that they were learned from, or into "labels" of the "words" of a
-    .jsonl file, which may have a "mark".
+    the input with these names are replaced; stderr says which. If a row is wrong, nothing is written.
+
+    Labels of words go into the column of a .conllu file that they were learned from, or of a .jsonl file with
+    "words", and perhaps a "mark", into "labels".
 
     Examples:
         graphdep predict --checkpoint runs/.../best.ckpt --input new.csv --output predicted.csv

@@ -44,6 +44,12 @@ class WordAnswer(NamedTuple):
     labels: list[str | None]
     probabilities: Tensor
 
+    def padded(self, words: int) -> WordAnswer:
+        """The answer for so many words, of which nothing is said of the last."""
+        cut = words - len(self.labels)
+        rest = self.probabilities.new_zeros(cut, self.probabilities.size(1))
+        return WordAnswer([*self.labels, *[None] * cut], torch.cat([self.probabilities, rest]))
+
 
 class WordPredictor:
     """The labels that a model of the family gives words, as it was trained: by its chain, with marks.
@@ -133,9 +139,7 @@ class WordPredictor:
             batch = Batch.from_data_list([made[number] for number in numbers]).to(self.device)
             left = [int(made[number].word.max()) + 1 for number in numbers]
             answers = self._batch(batch, left)
-            found |= {
-                number: self._whole(answer, len(trees[number])) for number, answer in zip(numbers, answers)
-            }
+            found |= {number: answer.padded(len(trees[number])) for number, answer in zip(numbers, answers)}
         return [found[number] for number in range(len(trees))]
 
     def _data(self, tree: Sentence, mark: int | None) -> Data:
@@ -161,9 +165,3 @@ class WordPredictor:
         shares = logits.double().softmax(dim=-1).cpu().split(left)
         for numbers, share in zip(best, shares):
             yield WordAnswer([self.labels[number] for number in numbers.tolist()], share)
-
-    def _whole(self, answer: WordAnswer, words: int) -> WordAnswer:
-        """With the words that were cut."""
-        cut = words - len(answer.labels)
-        rest = answer.probabilities.new_zeros(cut, len(self.labels))
-        return WordAnswer([*answer.labels, *[None] * cut], torch.cat([answer.probabilities, rest]))
