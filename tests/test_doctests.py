@@ -23,7 +23,7 @@ from graphdep.testing import tiny_corpus
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
-from graphdep.testing.tiny_spans import write_tiny_semeval2010
+from graphdep.testing.tiny_spans import write_tiny_aspects, write_tiny_conll04, write_tiny_semeval2010
 from graphdep.training import TrainConfig, train
 from graphdep.transforms import registry
 
@@ -110,6 +110,8 @@ CORPORA: dict[str, Callable[[Path], object]] = {
     "datasets/empatheticdialogues": write_empathetic,
     "datasets/glue": lambda folder: write_tiny_glue(folder.parent),
     "datasets/propbank-ewt": lambda folder: write_tiny_propbank(folder.parent),
+    "datasets/conll04": lambda folder: write_tiny_conll04(folder.parent),
+    "datasets/semeval2014-aspects": lambda folder: write_tiny_aspects(folder.parent),
     "datasets/semeval2010": lambda folder: write_tiny_semeval2010(folder.parent),
     "datasets/ubuntu-irc": write_irc,
     "datasets/universal-propbank": lambda folder: write_tiny_up(folder.parent),

@@ -28,9 +28,11 @@ ONE_WORD = {
     "CoLA": "cola",
     "ReCoSa": "recosa",
     "ECommerce": "ecommerce",
+    "CoNLL04": "conll04",
     "SemEval2010Task8": "semeval2010_task8",
     "PropBankEWT": "propbank_ewt",
     "UniversalPropBank": "universal_propbank",
+    "SemEval2014Aspects": "semeval2014_aspects",
 }
 PACKAGE_DATA = ("py.typed", "parsing/bundled/*")
 

@@ -26,14 +26,17 @@ from graphdep.datasets.sentences.mrpc import MRPC
 from graphdep.datasets.sentences.sick import SICK
 from graphdep.datasets.sentences.sst import SST
 from graphdep.datasets.sentences.ud_treebank import UDTreebank
+from graphdep.datasets.spans.conll04 import CoNLL04
 from graphdep.datasets.spans.own_spans import OwnSpans
 from graphdep.datasets.spans.semeval2010_task8 import SemEval2010Task8
+from graphdep.datasets.spans.semeval2014_aspects import SemEval2014Aspects
 
 __all__ = [
     "Agreement",
     "COGS",
     "CSVTexts",
     "CoLA",
+    "CoNLL04",
     "DailyDialog",
     "DailyDialogSelection",
     "Douban",
@@ -52,6 +55,7 @@ __all__ = [
     "SICK",
     "SST",
     "SemEval2010Task8",
+    "SemEval2014Aspects",
     "UDTags",
     "UDTreebank",
     "Ubuntu",

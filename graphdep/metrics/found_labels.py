@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import sklearn
+from scipy import sparse
 
 from graphdep.metrics.classification import ACCURACY
 from graphdep.metrics.metric import Metric
 
-SPAN = 100_000
+SPAN = 1_000_000
 """Codes from here on are spans: this many times the number of the label, and the length in words."""
-UNKNOWN_CODE = -1
-"""A label that training does not have."""
 NOTHING = -2
 """No prediction, as the word was cut away."""
+_NO_LABELS = (0, NOTHING)
 
 
 def micro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
@@ -32,20 +32,22 @@ def macro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
 
 def label_table(prediction: np.ndarray, target: np.ndarray) -> list[dict[str, float]]:
     """For each label its number, how often it is there, found and right, and precision, recall and F1."""
-    rows = []
-    for label in np.union1d(labels_of(prediction), labels_of(target)):
-        if label in (0, NOTHING):
-            continue
-        there, found = labels_of(target) == label, labels_of(prediction) == label
-        right = float((there & (prediction == target) & (label != UNKNOWN_CODE)).sum())
-        counts = {"there": float(there.sum()), "found": float(found.sum()), "right": right}
-        shares = {
-            "precision": right / counts["found"] if counts["found"] else 0.0,
-            "recall": right / counts["there"] if counts["there"] else 0.0,
-            "f1": 2 * right / (counts["found"] + counts["there"]),
-        }
-        rows.append({"label": float(label), **counts, **shares})
-    return rows
+    labels, found, there = _places(prediction, target)
+    right = there[(prediction == target) & (target > 0)]
+    counts = [np.bincount(places, minlength=len(labels)).tolist() for places in (there, found, right)]
+    return [_row(label, *own) for label, own in zip(labels.tolist(), zip(*counts)) if label not in _NO_LABELS]
+
+
+def _row(label: int, there: int, found: int, right: int) -> dict[str, float]:
+    return {
+        "label": label,
+        "there": there,
+        "found": found,
+        "right": right,
+        "precision": right / found if found else 0.0,
+        "recall": right / there if there else 0.0,
+        "f1": 2 * right / (found + there),
+    }
 
 
 def labels_of(codes: np.ndarray) -> np.ndarray:
@@ -64,15 +66,27 @@ def _weighted_micro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 
 
 def _weighted_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    found, there = labels_of(prediction), labels_of(target)
-    right = (prediction == target) & (target > 0)
-    total, number = np.zeros(len(weight)), np.zeros(len(weight))
-    for label in np.setdiff1d(np.union1d(found, there), (0, NOTHING)):
-        either = weight @ ((found == label) * 1.0 + (there == label))
-        hits = weight @ (right & (there == label)).astype(np.float64)
-        total += np.divide(2 * hits, either, out=np.zeros(len(weight)), where=either > 0)
-        number += either > 0
+    # One label a word makes sparse tables, and there may be thousands of labels.
+    labels, found, there = _places(prediction, target)
+    words, kept = np.arange(target.size), ~np.isin(labels, _NO_LABELS)
+    both = np.concatenate([found, there]), np.concatenate([words, words])
+    shape, counts = (len(labels), target.size), np.ascontiguousarray(weight.T, dtype=np.float64)
+    hits = 2.0 * ((prediction == target) & (target > 0))
+    right = sparse.csr_array((hits, (there, words)), shape)[kept] @ counts
+    either = sparse.csr_array((np.ones(2 * target.size), both), shape)[kept] @ counts
+    total = np.divide(right, either, out=np.zeros_like(right), where=either > 0).sum(axis=0)
+    number = (either > 0).sum(axis=0)
     return np.divide(total, number, out=np.zeros(len(weight)), where=number > 0)
+
+
+def _places(prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The numbers of all labels that are found or there, and the place among them of each that is found, and
+    of each that is there.
+    """
+    codes = np.concatenate([labels_of(prediction), labels_of(target)])
+    labels, places = np.unique(codes, return_inverse=True)
+    found, there = places.reshape(2, -1)
+    return labels, found, there
 
 
 _WORDS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -35,3 +36,48 @@ def _block(number: int, place: int) -> str:
         "",
     )
     return "".join(f"{line}\r\n" for line in lines)
+
+
+def write_tiny_conll04(root: str | os.PathLike[str]) -> dict[str, str]:
+    """Writes 24 sentences to train on, 6 for validation and 8 to test on, and returns their settings. The
+    second word says how the first entity is related to the second.
+    """
+    folder = Path(root, "raw")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, size in (("train", 24), ("dev", 6), ("test", 8)):
+        content = json.dumps([_news(number) for number in range(size)])
+        (folder / f"conll04_{name}.json").write_text(content, encoding="utf-8")
+    return {"root": str(root)}
+
+
+def _news(number: int) -> dict[str, object]:
+    verb, label = (("shot", "Kill"), ("inhabits", "Live_In"), ("saw", None))[number % 3]
+    entities = [{"type": "Peop", "start": 0, "end": 1}, {"type": "Loc", "start": 2, "end": 3}]
+    relations = [{"type": label, "head": 0, "tail": 1}] if label else []
+    words = [f"Ann{number % 5}", verb, f"Bern{number % 4}", "."]
+    return {"tokens": words, "entities": entities, "relations": relations}
+
+
+def write_tiny_aspects(root: str | os.PathLike[str]) -> dict[str, str]:
+    """Writes 24 reviews of restaurants to train on and 8 to test on, and returns their settings. The last
+    word says what is thought of the term.
+    """
+    folder = Path(root, "raw")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, size in (("Train", 24), ("Test_Gold", 8)):
+        sentences = "".join(_review(number) for number in range(size))
+        text = (
+            f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<sentences>\n{sentences}</sentences>\n'
+        )
+        (folder / f"Restaurants_{name}.xml").write_text(text, encoding="utf-8")
+    return {"root": str(root)}
+
+
+def _review(number: int) -> str:
+    word, polarity = (("fine", "positive"), ("awful", "negative"), ("there", "neutral"))[number % 3]
+    term = ("fried fish", "soup", "waiter", "wine list")[number % 4]
+    place = f'term="{term}" polarity="{polarity}" from="4" to="{4 + len(term)}"'
+    return (
+        f'<sentence id="{number}"><text>The {term} was {word}.</text>\n'
+        f"<aspectTerms><aspectTerm {place}/></aspectTerms></sentence>\n"
+    )

@@ -16,10 +16,12 @@ from graphdep.transforms.registry import edge_names, preset_options, register_ed
 from graphdep.transforms.relation_edges import RelationEdges
 from graphdep.transforms.relation_links import RelationLinks
 from graphdep.transforms.relation_nodes import RelationNodes
+from graphdep.transforms.rerooted_tree import RerootedTree
 from graphdep.transforms.reversed_tree import ReversedTree
 from graphdep.transforms.rewired_edges import RewiredEdges
 from graphdep.transforms.root_edges import RootEdges
 from graphdep.transforms.self_loops import SelfLoops
+from graphdep.transforms.span_path_edges import SpanPathEdges
 from graphdep.transforms.special_edges import SpecialEdges
 from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
 from graphdep.transforms.tree_path_types import TreePathTypes
@@ -38,6 +40,7 @@ __all__ = [
     "RewiredEdges",
     "RootEdges",
     "SelfLoops",
+    "SpanPathEdges",
     "SpecialEdges",
     "TreeDistanceEdges",
     "TreePathTypes",
@@ -45,6 +48,7 @@ __all__ = [
     "ChainTree",
     "RandomTree",
     "RelationNodes",
+    "RerootedTree",
     "ReversedTree",
     "Unlabelled",
     # what they are made of

@@ -27,10 +27,12 @@ from graphdep.transforms import (
     RelationEdges,
     RelationLinks,
     RelationNodes,
+    RerootedTree,
     ReversedTree,
     RewiredEdges,
     RootEdges,
     SelfLoops,
+    SpanPathEdges,
     SpecialEdges,
     TreeDistanceEdges,
     TreePathTypes,
@@ -72,6 +74,8 @@ SETTINGS = [
     *(RandomTree(s) for s in (0, 1)),
     ChainTree(),
     ReversedTree(),
+    *(SpanPathEdges(p, distance=d, loops=bool(d)) for p in ("all", "arcs") for d in (0, 1)),
+    *(RerootedTree(labels=names) for names in ("keep", "inverse")),
     SelfLoops() | RootEdges(),
     SelfLoops() & RootEdges(),
     SelfLoops() - RootEdges(),
@@ -100,6 +104,10 @@ def test_every_transform_is_among_the_settings():
 
 
 def prepared(setting, data):
+    if isinstance(setting, (SpanPathEdges, RerootedTree)):
+        data = data.clone()
+        data.mark = data.word.clamp(max=1) + 1  # the first word is one span, the others are the second
+        return data
     if isinstance(setting, MergeTypes):
         return TreePathTypes()(DependencyEdges("both")(data))
     if isinstance(setting, TreePathTypes):

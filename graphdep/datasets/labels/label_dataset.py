@@ -49,7 +49,7 @@ class LabelDataset(WordDataset):
         - ``path_id``: :math:`(W)`, long, where some word of the corpus is marked: a digest of the way through
           the tree from it to each word (:func:`relation_paths`)
         - ``mark``: :math:`(|\mathcal{V}|)`, long, where some word is marked: 1 for its nodes, else 0
-        - ``cut_y``: :math:`(K)`, long, with :obj:`tokens`: the scored labels of words that
+        - ``cut_y``: :math:`(K)`, long, with :obj:`tokens`: as ``y``, of the words at the end that
           :obj:`max_length` has cut away; nothing can be predicted for them, which is wrong
         - ``example_id``, ``group``: :math:`(1)`, long, the number of the example in its split, and one that
           those share that are right together or not at all
@@ -132,7 +132,7 @@ class LabelDataset(WordDataset):
         if self.tokens is None:
             return data
         left, y = int(data.word.max()) + 1, data.y
-        data.cut_y = y[left:][y[left:] != UNSCORED]
+        data.cut_y = y[left:]
         for key in ("y", "form_id", "path_id"):
             if key in data:
                 data[key] = data[key][:left]
@@ -152,6 +152,7 @@ class LabelDataset(WordDataset):
     def describe(self) -> dict[str, Any]:
         """As of every corpus, with the numbers of words that are scored and whose label is unknown."""
         y: Tensor = self.y
+        y = torch.cat([y, self.cut_y]) if "cut_y" in self._data else y
         scored, unknown = int((y != UNSCORED).sum()), int((y == UNKNOWN).sum())
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
         note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""

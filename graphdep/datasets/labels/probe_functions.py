@@ -141,6 +141,7 @@ def _paths(arcs: int) -> tuple[str, ...]:
     return tuple(map("".join, product("np", repeat=arcs)))
 
 
+DEFAULT_FUNCTION = "governor"
 PROBE_FUNCTIONS: dict[str, ProbeFunction] = {
     "governor": ProbeFunction(_governor, WORD_CLASSES, "class of the word's governor"),
     "relation": ProbeFunction(_relation, tuple(sorted(RELATIONS)), "the word's relation to its governor"),

@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
-from graphdep.datasets.labels.probe_functions import PROBE_FUNCTIONS
+from graphdep.datasets.labels.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.datasets.labels.probe_sentences import ProbeSizes, probe_sentences
 from graphdep.parsing import Parser
 
@@ -71,7 +71,6 @@ class Probes(LabelDataset):
     """
 
     corpus = "probes"
-    marks = True  # one model for all functions: those that need no mark have none
     published = "nowhere: it is generated"
 
     def __init__(
@@ -80,7 +79,7 @@ class Probes(LabelDataset):
         split: str = "train",
         parser: str | Parser = "gold",
         *,
-        function: str = "governor",
+        function: str = DEFAULT_FUNCTION,
         sentences: int = 5000,
         min_words: int = 6,
         max_words: int = 14,
@@ -98,6 +97,7 @@ class Probes(LabelDataset):
             raise ValueError(
                 f"'raw_from' is for corpora with files: this one is generated (got {options['raw_from']!r})"
             )
+        self.marks = PROBE_FUNCTIONS[function].needs_mark
         self.function, self.sentences, self.seed = function, sentences, seed
         self.sizes = ProbeSizes(min_words, max_words, num_words)
         self.scored_by = f" by their {function}"

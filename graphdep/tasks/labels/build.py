@@ -20,7 +20,7 @@ _MARKS = 2  # no mark, and the mark
 
 def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> TokenModel:
     """Encoder and head, not trained; a pretrained encoder is changed in place."""
-    options: dict[str, Any] = {"pieces": config.word_state, "marked": config.word_task.marked}
+    options: dict[str, Any] = {"pieces": config.word_state, "marked": config.marked}
     if parts.pretrained is None:
         encoder = build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
         model = TokenModel(encoder, num_classes, config.dropout, **options)
@@ -29,7 +29,7 @@ def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> To
         model = TokenModel(parts.pretrained, num_classes, config.dropout, **options)
         edges = pretrained_edges(config, from_cls=False)
         add_syntax(config, parts.num_relations, parts.pretrained, edges)
-    if config.word_task.marked:
+    if config.marked:
         model.encoder.add_marks(_MARKS)  # type: ignore[operator]
     return model
 
@@ -44,9 +44,20 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
         return None
     if config.crf and labels[0] != config.outside:
         raise ValueError(
-            "'crf' needs a label that stands for no finding, for words without a label (got True)"
+            f"'crf' needs {config.outside!r} among the labels of training, for words without one (got True)"
         )
     if config.scheme != "bio":
         return LinearChainCRF(num_labels=len(labels), learned=config.crf)
+    _check_begun([str(label) for label in labels])
     follows, first = (torch.from_numpy(table) for table in bio_tables(labels))
     return LinearChainCRF(follows, first, learned=config.crf)
+
+
+def _check_begun(labels: Sequence[str]) -> None:
+    """Raises :class:`ValueError` where a span's label never begins one, which the rules would then forbid."""
+    for label in labels:
+        if label.startswith("I-") and f"B-{label[2:]}" not in labels:
+            raise ValueError(
+                f"the rules of spans ask for B-{label[2:]} before {label}, and training has none: with "
+                "decode=argmax and crf=false no rules are followed"
+            )

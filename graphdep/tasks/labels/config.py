@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.encoder_settings import EncoderSettings
@@ -110,6 +111,10 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
             default = "upos" if name == "key" else None
             if getattr(self, name) != default and not self.word_task.takes(_option(name)):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+        if self.decode != "argmax" and self.scheme != "bio":
+            raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
+        if self.crf and self.outside is None:
+            raise ValueError(f"'crf' is for tasks with a label of no finding, not {self.task!r} (got True)")
         Column(self.key, self.absent)
 
     @property
@@ -133,6 +138,13 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     def outside(self) -> str | None:
         """The label that stands for no finding."""
         return self.word_task.outside
+
+    @property
+    def marked(self) -> bool:
+        """Whether examples have a marked word."""
+        if self.word_task.takes("function"):
+            return PROBE_FUNCTIONS[self.function or DEFAULT_FUNCTION].needs_mark
+        return self.word_task.marked
 
     @property
     def scheme(self) -> str:

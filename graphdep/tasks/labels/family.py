@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import torch
-from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
@@ -16,7 +16,7 @@ from graphdep.sentence import Sentence
 from graphdep.tasks.labels.build import build_chain, build_label_model
 from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
-from graphdep.tasks.labels.floors import label_floors
+from graphdep.tasks.labels.floors import label_floors, labelled_words
 from graphdep.tasks.labels.learning_task import LabelTask, scored_words
 from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
@@ -64,12 +64,8 @@ class LabelFamily(TaskFamily):
             raise ValueError("'labels' must be given: they are those of the data")
         model = build_label_model(config, parts, len(parts.labels))
         chain = build_chain(config, parts.labels)
-        if parts.pretrained is None:
-            optimizer = make_optimizer(config)
-        else:
-            own = nn.ModuleDict({"model": model} | ({} if chain is None else {"chain": chain}))
-            own.encoder = model.encoder
-            optimizer = grouped_optimizer(config, own)
+        alike = parts.pretrained is None
+        optimizer = make_optimizer(config) if alike else grouped_optimizer(config, model)
         return LabelTask(
             model,
             self.edges(config),
@@ -120,7 +116,7 @@ class LabelFamily(TaskFamily):
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
         data, trees = super().example(task, config, vocab, relations, texts, parser)
-        if cast(LabelConfig, config).word_task.marked:
+        if cast(LabelConfig, config).marked:
             data.mark = torch.zeros_like(data.word)  # a text marks nothing
         return data, trees
 
@@ -131,9 +127,11 @@ class LabelFamily(TaskFamily):
         return True
 
     def comparable(self, mine: Splits, other: Splits) -> bool:
-        # Other trees and words leave the labels as they are.
-        same = mine.labels() == other.labels()
-        return mine is other or (same and torch.equal(mine.targets("test"), other.targets("test")))
+        # Other trees, and pieces in place of words, leave the labels as they are.
+        if mine is other or mine.labels() != other.labels():
+            return mine is other
+        words = (labelled_words(splits["test"], "form")[-1] for splits in (mine, other))
+        return all(np.array_equal(*columns) for columns in zip(*words))
 
     def missing_split(self, config: TrainConfig, split: str) -> str:
         return f": give it (--{split} FILE)" if isinstance(config, OwnLabelConfig) else ""

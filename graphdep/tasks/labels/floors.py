@@ -28,15 +28,13 @@ def label_floors(
         ending: Of the second kind of scores.
     """
     by = train.looks_up
-    keys, learned = labelled_words(train, by)
-    labels = learned.target
-    keys, labels = keys[labels >= 0], labels[labels >= 0]
-    asked, words = labelled_words(dataset, by)
+    keys, labels = _learned(train, by)
+    asked, cut, words = labelled_words(dataset, by)
     often = np.full_like(words.target, np.bincount(labels).argmax())
     looked_up = look_up(keys, labels, asked, otherwise=often)
     scores: dict[str, float] = {}
     for prediction, end in ((often, ""), (looked_up, f"_{ending}")):
-        found = scoring.scores(np.where(words.place < _CUT, prediction, NOTHING), words)
+        found = scoring.scores(np.where(cut, NOTHING, prediction), words)
         scores |= {f"{prefix}_{name}{end}": value for name, value in found.items()}
     return scores
 
@@ -56,26 +54,32 @@ def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: 
     return np.where(known[place] == asked, best[place], otherwise)
 
 
-_CUT = 1_000_000  # words from here on were cut away
+def _learned(train: Any, by: str) -> tuple[np.ndarray, np.ndarray]:
+    keys, cut, words = labelled_words(train, by)
+    known = (words.target >= 0) & ~cut  # what stands for words that were cut away is not kept
+    return keys[known], words.target[known]
 
 
-def labelled_words(dataset: Any, by: str) -> tuple[np.ndarray, ScoredWords]:
-    """What stands for each scored word of a split, as counting sees it, and the words; ``by`` is ``"path"``
-    or ``"form"``.
+def labelled_words(dataset: Any, by: str) -> tuple[np.ndarray, np.ndarray, ScoredWords]:
+    """The scored words of a split in the order of examples and words: what stands for each, as counting sees
+    it, whether it was cut away, and the words; ``by`` is ``"path"`` or ``"form"``.
     """
     whole = dataset if dataset._indices is None else dataset.copy()
-    data = whole._data
-    example, place = _numbered(_bounds(whole, "y"))
+    data, bounds = whole._data, _bounds(whole, "y")
     key = data[f"{by}_id"]
-    scored = data.y != UNSCORED
-    columns = [key[scored], data.y[scored], example[scored], place[scored]]
+    example, place = _numbered(bounds)
+    parts = [(key, data.y, example, place)]
     if "cut_y" in data:
-        of, number = _numbered(_bounds(whole, "cut_y"))
-        cut = [torch.zeros_like(data.cut_y), data.cut_y, of, _CUT + 2 * number]
-        columns = [torch.cat(pair) for pair in zip(columns, cut)]
-    key, y, example, place = (column.numpy() for column in columns)
-    number, group = data.example_id.numpy()[example], data.group.numpy()[example]
-    return key, ScoredWords(y, number, group, place)
+        example, number = _numbered(_bounds(whole, "cut_y"))
+        left = bounds.diff()[example]
+        parts.append((torch.zeros_like(data.cut_y), data.cut_y, example, left + number))
+    key, y, example, place = (torch.cat(column) for column in zip(*parts))
+    cut = torch.arange(len(y)) >= len(data.y)
+    scored = (y != UNSCORED).nonzero().view(-1)
+    scored = scored[example[scored].argsort(stable=True)]
+    columns = (key, cut, y, data.example_id[example], data.group[example], place)
+    keys, away, *words = (column[scored].numpy() for column in columns)
+    return keys, away, ScoredWords(*words)
 
 
 def _bounds(dataset: Any, name: str) -> torch.Tensor:

@@ -17,8 +17,6 @@ from graphdep.nn.models.token_model import word_nodes
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 
-_NOT_ALLOWED = 1e8  # minus the log-likelihood of labels that the rules exclude is above it
-
 
 class LabelTask(LearningTask):
     r"""Learns a label for each word.
@@ -42,8 +40,8 @@ class LabelTask(LearningTask):
           training does not have, -100 for none
         - ``batch.example_id``, ``batch.group``: :math:`(B)`, the number of each example in its split, and one
           that those share that are right together or not at all
-        - ``batch.cut_y``, ``batch.cut_y_batch``: :math:`(K)`, labels of words that were cut away, and their
-          examples, where some may have been
+        - ``batch.cut_y``, ``batch.cut_y_batch``: :math:`(K)`, as ``y``, of words that were cut from the ends
+          of examples, and their examples, where some may have been
     """
 
     model: TokenModel
@@ -73,7 +71,7 @@ class LabelTask(LearningTask):
         if self.chain is None or not self.chain.learned:
             return word_losses(logits, batch.y).sum() / known
         losses = self.chain(logits, self._lengths(batch), self._filled(batch.y))
-        if bool((losses > _NOT_ALLOWED).any()):
+        if bool((losses == torch.inf).any()):
             raise ValueError("the labels of an example are none that the rules of spans (BIO) allow")
         return losses.sum() / known
 
@@ -84,26 +82,28 @@ class LabelTask(LearningTask):
         return self.chain.decode(logits, self._lengths(batch))
 
     def outputs(self, batch: Batch) -> Outputs:
-        """A row a scored word: the prediction, its loss, 0 where the label is unknown, the target, and the
-        numbers of example, group and word. A word that was cut away comes after all others of the batch; its
-        prediction is -2.
+        """A row a scored word, in the order of examples and words: the prediction, its loss, 0 where the
+        label is unknown, the target, and the numbers of example, group and word. The prediction for a word
+        that was cut away is -2, and its loss 0.
         """
-        logits, scored = self(batch).float(), batch.y != UNSCORED
-        example, place = self._places(batch)
-        rows = (
-            self.predict(batch, logits)[scored],
-            word_losses(logits, batch.y)[scored],
-            batch.y[scored],
-            batch.example_id[example][scored],
-            batch.group[example][scored],
-            place[scored],
+        logits = self(batch).float()
+        y, example, place = self._words(batch)
+        cut = y[len(logits) :]
+        columns = (
+            torch.cat([self.predict(batch, logits), torch.full_like(cut, NOTHING)]),
+            torch.cat([word_losses(logits, batch.y), logits.new_zeros(len(cut))]),
+            y,
+            batch.example_id[example],
+            batch.group[example],
+            place,
         )
-        return tuple(torch.cat(pair) for pair in zip(rows, self._cut(batch)))
+        kept = _scored(y, example)
+        return tuple(column[kept] for column in columns)
 
     def rows(self, batch: Batch) -> Tensor:
         """The example of each row of :meth:`outputs`, counted within the batch."""
-        scored = self._places(batch)[0][batch.y != UNSCORED]
-        return torch.cat([scored, batch.cut_y_batch]) if "cut_y_batch" in batch else scored
+        y, example, _ = self._words(batch)
+        return example[_scored(y, example)]
 
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
         losses, known = outputs[1].double(), outputs[2] >= 0
@@ -121,8 +121,21 @@ class LabelTask(LearningTask):
             return all_right, right
         return self.scoring.codes(words.target, words), self.scoring.codes(prediction, words)
 
+    def _words(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Target, example in the batch and number there of each word, those that were cut away at the end."""
+        example, place = self._places(batch)
+        if "cut_y" not in batch:
+            return batch.y, example, place
+        cut = batch.cut_y_batch
+        left = example.bincount(minlength=batch.num_graphs)[cut]
+        count = cut.bincount(minlength=batch.num_graphs)
+        number = torch.arange(len(cut), device=cut.device) - (count.cumsum(0) - count)[cut]
+        parts = (batch.y, batch.cut_y), (example, cut), (place, left + number)
+        y, example, place = (torch.cat(pair) for pair in parts)
+        return y, example, place
+
     def _places(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The example of each word in the batch, and its number there: ``[W]``."""
+        """The example of each word that the model reads, and its number there: ``[W]``."""
         nodes = word_nodes(batch)
         return batch.batch[nodes], batch.word[nodes]
 
@@ -130,21 +143,6 @@ class LabelTask(LearningTask):
         """How many words the examples that have some have."""
         count = self._places(batch)[0].bincount()
         return count[count > 0]
-
-    def _cut(self, batch: Batch) -> Outputs:
-        y = batch.cut_y if "cut_y" in batch else batch.y[:0]
-        example = batch.cut_y_batch if "cut_y_batch" in batch else batch.y[:0]
-        nothing = torch.full_like(y, NOTHING)
-        # No word comes after them, and none of them follows another one.
-        place = 1_000_000 + 2 * torch.arange(y.numel(), device=y.device)
-        return (
-            nothing,
-            y.new_zeros(y.shape).float(),
-            y,
-            batch.example_id[example],
-            batch.group[example],
-            place,
-        )
 
     def _filled(self, y: Tensor) -> Tensor:
         """Labels for all words: where there is none, that of no finding, or inside of a span its label."""
@@ -157,6 +155,12 @@ class LabelTask(LearningTask):
                 after = filled[word + 1] if word + 1 < len(filled) else 0
                 filled[word] = after if after in goes_on else 0
         return torch.tensor(filled, device=y.device)
+
+
+def _scored(y: Tensor, example: Tensor) -> Tensor:
+    """The numbers of the scored words, those of an example one behind the other."""
+    scored = (y != UNSCORED).nonzero().view(-1)
+    return scored[example[scored].argsort(stable=True)]
 
 
 def scored_words(outputs: Outputs) -> ScoredWords:

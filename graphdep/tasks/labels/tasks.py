@@ -34,7 +34,7 @@ TASKS: dict[str, Task] = {
         gold_trees=True,
     ),
     "cogs": ParsedWordLabels("COGS", COGS, "datasets/cogs", other_tests=("test-indist",), **_COGS),
-    "probes": WordLabels("Probes", Probes, "datasets/probes", gold_trees=True, marked=True),
+    "probes": WordLabels("Probes", Probes, "datasets/probes", gold_trees=True),
     "propbank-ewt": WordLabels("PropBank on EWT", PropBankEWT, "datasets/propbank-ewt", **_ROLES),
     "labels": OwnWordLabels(
         "Own labels",

@@ -15,7 +15,7 @@ from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_models import WORD_MODELS
 
-_OF_CORPORA = ("direction", "polarities", "negatives", "val_fraction", "val_seed")
+_OF_CORPORA = ("direction", "domain", "polarities", "negatives", "val_fraction", "val_seed")
 """Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
 
 
@@ -24,8 +24,8 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
     """Settings of a run on marked spans.
 
     Args:
-        direction, polarities, negatives, val_fraction, val_seed: Options of single corpora, as their classes
-            in :mod:`graphdep.datasets` have them (``val_seed`` is the ``seed`` of what is drawn);
+        direction, domain, polarities, negatives, val_fraction, val_seed: Options of single corpora, as their
+            classes in :mod:`graphdep.datasets` have them (``val_seed`` is the ``seed`` of what is drawn);
             :obj:`None` for the corpus' own default. (default: :obj:`None`)
         readout: What stands for a span (:class:`~graphdep.nn.models.SpanReadout`): ``"mean"`` of its words,
             or its ``"top"`` word, the nearest to the root. (default: ``"mean"``)
@@ -49,6 +49,7 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
     task: str = "semeval2010"
     model: str = "dt"
     direction: bool | None = setting(None, defines=True)
+    domain: str | None = setting(None, defines=True)
     polarities: int | None = setting(None, defines=True)
     negatives: float | None = setting(None, defines=True)
     val_fraction: float | None = None

@@ -17,6 +17,7 @@ from graphdep.tasks.spans.build import build_span_model
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.floors import span_floors
 from graphdep.tasks.spans.learning_task import SpanTask
+from graphdep.tasks.spans.own_config import OwnSpanConfig
 from graphdep.tasks.spans.tasks import COLUMNS, TASKS
 from graphdep.training.family.edges import preset_edges
 from graphdep.training.family.family import TaskFamily
@@ -37,7 +38,7 @@ class SpanFamily(TaskFamily):
 
     name = "spans"
     tasks: ClassVar[Mapping[str, Task]] = TASKS
-    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"spans": SpanConfig}
+    configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"spans": SpanConfig, "own-spans": OwnSpanConfig}
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
     gives = "labels of marked spans"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS

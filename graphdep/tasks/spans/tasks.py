@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from graphdep.datasets.spans.conll04 import NONE, CoNLL04
+from graphdep.datasets.spans.own_spans import OwnSpans
 from graphdep.datasets.spans.semeval2010_task8 import LABELS, OTHER, SemEval2010Task8
+from graphdep.datasets.spans.semeval2014_aspects import SemEval2014Aspects
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.tasks.spans.metrics import SPAN_METRICS
+from graphdep.tasks.spans.own_task import OwnMarkedSpans
 from graphdep.tasks.spans.task import Spans
 from graphdep.training.family.task import Task
 
 # As codes are: that of no finding first.
 _SEMEVAL = semeval2010_macro_f1([OTHER, *(label for label in LABELS if label != OTHER)])
+_BY_F1 = (SPAN_METRICS[1], SPAN_METRICS[2], SPAN_METRICS[0])
 
 TASKS: dict[str, Task] = {
     "semeval2010": Spans(
@@ -19,8 +24,14 @@ TASKS: dict[str, Task] = {
         outside=OTHER,
         main=(_SEMEVAL, *SPAN_METRICS[:2]),
     ),
+    "conll04": Spans("CoNLL04", CoNLL04, "datasets/conll04", outside=NONE, main=_BY_F1),
+    "aspects": Spans("SemEval-2014 aspects", SemEval2014Aspects, "datasets/semeval2014-aspects", num_spans=1),
+    "spans": OwnMarkedSpans("Own spans", OwnSpans, "datasets/spans", gold_trees=True),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
+    "conll04": ("test_f1", "test_macro_f1", "test_accuracy", "val_f1"),
+    "aspects": ("test_accuracy", "test_macro_f1", "val_accuracy"),
+    "spans": ("test_accuracy", "test_macro_f1", "test_f1", "val_accuracy"),
     "semeval2010": ("test_macro_f1", "test_f1", "test_accuracy", "val_macro_f1"),
 }
 """The scores of a table, the main one first."""

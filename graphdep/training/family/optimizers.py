@@ -33,29 +33,32 @@ def make_optimizer(config: TrainConfig) -> MakeOptimizer:
 
 
 def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:
-    """Makes an optimizer of the model's own groups of parameters, in place of all of them alike."""
+    """Makes an optimizer of the groups of parameters that the model's encoder says, in place of all alike."""
     assert isinstance(config, PretrainedSettings)
     optimizer, settings = make_optimizer(config), config
-    return lambda parameters: optimizer(parameter_groups(model, backbone_of(model), settings))
+    return lambda parameters: optimizer(parameter_groups(parameters, backbone_of(model), settings))
 
 
-def parameter_groups(model: nn.Module, backbone: Any, config: PretrainedSettings) -> list[dict[str, Any]]:
+def parameter_groups(
+    parameters: Iterable[nn.Parameter], backbone: Any, config: PretrainedSettings
+) -> list[dict[str, Any]]:
     """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
     encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
     it in the same way. An encoder that is trained from scratch has one rate and one decay.
 
     Args:
-        model: All that is trained.
-        backbone: The encoder in it.
+        parameters: Those of all that is trained.
+        backbone: The encoder among it.
         config: The settings.
     """
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
     if not config.pretrained:
-        return [{"params": [parameter for parameter in model.parameters() if parameter.requires_grad]}]
+        return [{"params": trained}]
     groups = backbone.parameter_groups(
         config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay
     )
     known = {id(parameter) for group in groups for parameter in group["params"]}
-    new = [p for p in model.parameters() if id(p) not in known and p.requires_grad]
+    new = [parameter for parameter in trained if id(parameter) not in known]
     rate = config.lr if config.head_lr is None else config.head_lr
     for decay, matrices in ((config.weight_decay, True), (0.0, False)):
         params = [parameter for parameter in new if (parameter.dim() > 1) == matrices]

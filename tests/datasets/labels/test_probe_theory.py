@@ -15,11 +15,12 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import Compose
 
 import graphdep.transforms as G
-from graphdep import RelationVocab, Sentence, Vocab, to_data
+from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import mark_words
 from graphdep.datasets.labels.probe_edits import ProbeState, edited
 from graphdep.datasets.labels.probe_functions import PROBE_FUNCTIONS
 from graphdep.datasets.labels.probe_sentences import ProbeSizes, probe_sentences
+from graphdep.datasets.labels.probe_sights import PROBE_SIGHTS
 from graphdep.datasets.labels.probe_theory import Sight, batch_of, ceilings, colours
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv, GatedRelationConv, LISAConv
@@ -278,3 +279,15 @@ def test_wrong_types_and_too_few_words():
         ceilings(Sight(G.resolve("dra"), TYPED), ["depth"], 1, words=2, steps=2)
     with pytest.raises(ValueError, match="'words' 1: none of them has a label of 'next'; take more"):
         ceilings(SIGHTS["dra"], ["next"], 1, sizes=ProbeSizes(1, 1), words=1, steps=2)
+
+
+@pytest.mark.parametrize("name", PROBE_SIGHTS)
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_all_that_is_given_tells_no_less_than_the_steps_along_the_tree(name, layers):
+    data = batch(50, name)
+    both = [one.edges(data) for one in PROBE_SIGHTS[name]]
+    found, steps = (
+        colours(one, sight, layers)[one.node_type == NodeType.WORD].tolist()
+        for one, sight in zip(both, PROBE_SIGHTS[name])
+    )
+    assert len({*zip(found, steps)}) == len({*found})

@@ -1,4 +1,6 @@
-"""The tiny treebank, whole and with a key of MISC, and settings of runs that take a fraction of a second."""
+"""The tiny treebank, whole and with a key of MISC, tiny roles, and settings of runs that take a fraction of a
+second.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ import pytest
 
 from graphdep.io import read_conllu, write_conllu
 from graphdep.sentence import Sentence
+from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.testing.tiny_roles import write_tiny_propbank
 
 RAW = Path(__file__).parents[3] / "datasets" / "mini" / "ud" / "raw"
 SPLITS = {"train": "train", "val": "dev", "test": "test"}
@@ -55,3 +59,35 @@ def root(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def tiny(root) -> dict[str, object]:
     return {"task": "ud-tags", "root": str(root), "raw_from": str(RAW), **SIZES, **SHORT}
+
+
+@pytest.fixture(scope="session")
+def roles(tmp_path_factory) -> str:
+    """A tiny PropBank."""
+    return write_tiny_propbank(tmp_path_factory.mktemp("roles"))["root"]
+
+
+@pytest.fixture(scope="session")
+def of_roles(roles) -> dict[str, object]:
+    return {"task": "propbank-ewt", "root": roles, **SIZES, **SHORT}
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory) -> str:
+    """The folder of a tiny pretrained encoder."""
+    pytest.importorskip("transformers")
+    return write_tiny_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="session")
+def tokens(encoder):
+    """What cuts words into pieces."""
+    from graphdep.nn.pretrained import load_encoder
+
+    return load_encoder(encoder).tokens
+
+
+@pytest.fixture(scope="session")
+def on_encoder(encoder) -> dict[str, object]:
+    """Settings of a short run on the tiny encoder, whose sentences are cut."""
+    return {"encoder": encoder, "arcs": "basic", "max_length": 24, **SHORT, "min_freq": 2}

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.tasks import family_of, resolve_task
+from graphdep.tasks import family_of
 from graphdep.tasks.labels.presets import LABEL_MODELS
+from graphdep.tasks.labels.tasks import COLUMNS, TASKS
 from graphdep.training import TrainConfig
+
+SCRATCH = [name for name in LABEL_MODELS if not name.startswith("bert")]
+SCORES = ["accuracy", "f1", "macro_f1", "exact"]
 
 
 def of(model: str | None = None, **settings: object) -> TrainConfig:
@@ -43,7 +47,7 @@ def test_the_labels_of_arcs_are_no_riddle_where_they_are_read():
     assert all(told in text for text in of(key="deprel").signatures().values())
     for other in (of(), of("dt@parser", key="deprel"), of("dt@random", key="deprel")):
         assert not any(told in text for text in other.signatures().values())
-    assert [*of().signatures()] == [metric.name for metric in resolve_task("ud-tags").metrics]
+    assert [*of().signatures()] == SCORES
 
 
 @pytest.mark.parametrize(
@@ -52,12 +56,31 @@ def test_the_labels_of_arcs_are_no_riddle_where_they_are_read():
         ({"key": "form"}, r"'key' must be one of upos, .* \(got 'form'\)"),
         ({"key": "misc"}, "'key' must be"),
         ({"absent": ""}, "'absent' must be a label"),
-        ({"encoder": "bert-base-uncased"}, "a pretrained encoder cannot label words yet .*bert-base"),
+        ({"encoder": "bert-base-uncased"}, "'encoder' must be one of transformer, .*'bert-base-uncased'"),
+        ({"model": "bert", "encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
+        ({"word_state": "mean"}, r"'word_state' is for a pretrained encoder \(got 'mean'\)"),
+        ({"word_state": "last", "model": "bert"}, "'word_state' must be one of first, mean"),
+        ({"max_length": 100}, r"'max_length' is for a pretrained encoder \(got 100\)"),
+        ({"freeze_layers": 1}, "'freeze_layers' and 'layer_decay' are for a pretrained encoder"),
+        ({"crf": True}, "'crf' is for tasks with a label of no finding, not 'ud-tags'"),
+        ({"decode": "beam"}, "'decode' must be one of argmax, viterbi"),
+        ({"decode": "viterbi"}, r"'decode' is for labels of spans, .* \(got 'viterbi'\)"),
+        ({"task": "propbank-ewt", "decode": "viterbi"}, "'decode' is for labels of spans"),
+        ({"task": "propbank-ewt", "key": "xpos"}, r"'key' is not for task 'propbank-ewt' \(got 'xpos'\)"),
+        ({"task": "propbank-ewt", "absent": "x"}, "'absent' is not for task 'propbank-ewt'"),
+        ({"task": "propbank-ewt", "name": "tense"}, "'name' is not for task 'propbank-ewt'"),
+        ({"task": "agreement", "form": "spans"}, "'form' is not for task 'agreement'"),
+        ({"form": "spans"}, "'form' is not for task 'ud-tags'"),
+        ({"name": "tense"}, "'name' is not for task 'ud-tags'"),
+        ({"verbs": "main"}, "'verbs' is not for task 'ud-tags'"),
+        ({"train_from": "test"}, "'train_from' is not for task 'ud-tags'"),
+        ({"ud_from": "folder"}, "'ud_from' is not for task 'ud-tags'"),
+        ({"data_seed": 3}, r"'data_seed' is not for task 'ud-tags' \(got 3\)"),
         ({"edges": None}, "'edges' are for encoder='transformer'"),
         ({"heads": 3}, "'heads'"),
         ({"gate": "relu"}, "'gate' must be one of"),
         ({"model": "dt@nothing"}, "no control 'nothing'"),
-        ({"model": "bert"}, "no model 'bert'"),
+        ({"model": "berd"}, "no model 'berd'"),
         ({"model": "bilstm@unlabelled"}, "'labels' is for models that read the labels of arcs"),
         ({"keys": "upos"}, r"unknown setting 'keys' \(did you mean 'key'\?\)"),
     ],
@@ -65,4 +88,54 @@ def test_the_labels_of_arcs_are_no_riddle_where_they_are_read():
 def test_wrong_settings(settings, message):
     model = settings.pop("model", None)
     with pytest.raises(ValueError, match=message):
-        of(model, **settings)
+        TrainConfig.of(model, **{"task": "ud-tags", **settings})
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_columns_of_its_scores(task):
+    main, *others = COLUMNS[task]
+    config = TrainConfig.of(task=task)
+    assert [*config.signatures()] == SCORES
+    assert main == f"test_{TASKS[task].metrics[0].name}"
+    assert {name.partition("_")[2] for name in others} <= set(SCORES)
+    assert f"val_{main.removeprefix('test_')}" in others
+
+
+def test_what_a_look_up_reads_is_said():
+    assert "look-up: the commonest label of each word form" in of().signatures()["accuracy"]
+    marked = TrainConfig.of(task="propbank-ewt").signatures()
+    assert all("way through the tree from the marked word" in text for text in marked.values())
+    assert "labels are spans" not in marked["f1"]
+    spans = TrainConfig.of(task="propbank-ewt", form="spans").signatures()
+    assert ["labels are spans" in spans[name] for name in SCORES] == [False, True, True, False]
+
+
+def test_options_of_a_corpus_reach_it():
+    config = TrainConfig.of(task="propbank-ewt", form="spans", ud_from="trees")
+    assert config.dataset_options("train") == {"form": "spans", "ud_from": "trees", "parser": "gold"}
+    assert config.label == "dt, form spans"
+    assert (config.scheme, config.outside) == ("bio", "O")
+    config = TrainConfig.of(task="agreement", name="question", train_from="test")
+    assert config.dataset_options("test") == {"name": "question", "train_from": "test", "parser": "gold"}
+    assert TrainConfig.of(task="agreement").dataset_options("test") == {"parser": "gold"}
+    assert (of().scheme, of().outside) == ("words", None)
+    told = of("bert", encoder="folder").dataset_options("val")
+    assert told == {"key": "upos", "absent": None, "max_length": 256, "parser": "gold"}
+
+
+def test_what_came_later_leaves_earlier_runs_their_digest():
+    """As they were called before there were marks, chains and pretrained encoders."""
+    assert of().digest() == "317120ec"
+    roles = TrainConfig.of(task="propbank-ewt")
+    others = ({"form": "spans"}, {"crf": True}, {"form": "spans", "decode": "viterbi"}, {"keep": "last"})
+    named = {TrainConfig.of(task="propbank-ewt", **settings).digest() for settings in others}
+    assert len(named | {roles.digest()}) == 5
+    assert TrainConfig.of(task="propbank-ewt", ud_from="elsewhere").digest() == roles.digest()
+
+
+def test_how_labels_are_found_is_a_matter_of_the_evaluation():
+    config = TrainConfig.of(task="propbank-ewt", form="spans")
+    assert config.for_evaluation({"decode": "viterbi"}).decode == "viterbi"
+    for name, value in (("crf", True), ("form", "heads"), ("word_state", "mean")):
+        with pytest.raises(ValueError, match=name):
+            config.for_evaluation({name: value})

@@ -1,0 +1,61 @@
+"""The example of what edges can read: every row runs, what is done is not done again, and dt reads."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from graphdep.datasets.labels import probe_theory
+from graphdep.datasets.labels.probe_sights import PROBE_SIGHTS
+
+ROOT = Path(__file__).parents[2]
+TINY = ("--sentences", 10, "--epochs", 1, "--walks", 0, "--layers", 1)
+
+
+@pytest.fixture
+def run(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: example("probes.py", *arguments).stdout.splitlines()
+
+
+@pytest.mark.parametrize("function", ["relation", "distance"])
+def test_every_row_runs(run, function):
+    table = run(*TINY, "--functions", function)
+    assert table[0] == f"| edges | layers | {function} |"
+    assert [line.split(" | ")[0].removeprefix("| ") for line in table[2:]] == [*PROBE_SIGHTS]
+    assert all(0 <= float(line.split(" | ")[2].removesuffix(" |")) <= 1 for line in table[2:])
+
+
+def test_what_is_done_is_not_done_again(run, tmp_path):
+    rows = ("--edges", "dra", "dt", "--functions", "subtree")
+    first = run(*TINY, *rows)
+    file = tmp_path / "runs" / "probes.jsonl"
+    before = file.read_text()
+    assert run(*TINY, *rows) == first
+    assert file.read_text() == before
+    run(*TINY, *rows, "--seeds", 2)
+    cells = [key for line in file.read_text().splitlines() for key in json.loads(line)]
+    assert cells == [f"measured {name} 1 subtree {seed} 10 1" for seed in (0, 1) for name in ("dra", "dt")]
+
+
+def test_theory_alone(run, monkeypatch):
+    monkeypatch.setattr(probe_theory, "ceilings", partial(probe_theory.ceilings, steps=20))
+    table = run("--epochs", 0, "--walks", 24, "--layers", 1, "--functions", "governor", "--edges", "lisa")
+    assert table[-1] == "| lisa | 1 | 1.00 / 1.00 |"
+
+
+def test_the_governor_is_read_where_it_can_be(run):
+    table = run(
+        *("--sentences", 400, "--epochs", 8, "--walks", 0, "--layers", 1),
+        *("--functions", "governor", "--edges", "transformer", "lisa"),
+    )
+    transformer, lisa = (float(line.split(" | ")[2].removesuffix(" |")) for line in table[2:])
+    assert transformer < 0.35
+    assert lisa > 0.6
+
+
+def test_it_stays_short():
+    assert len((ROOT / "examples" / "probes.py").read_text().splitlines()) <= 110
