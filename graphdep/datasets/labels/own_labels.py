@@ -20,7 +20,6 @@ from graphdep.datasets.labels.own_sentences import check_label_file, read_own_se
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
-from graphdep.sentence.truncation import truncate as cut_tree
 
 SCHEMES = ("words", "bio")
 
@@ -141,7 +140,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         drawn = ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
-        cut = [self._cut(example) for example in found]
+        cut = [example.cut(self.word_limit) for example in found]
         self._said[split] = {
             "drawn": drawn,
             "own_trees": sum(example.tree is not None for example in cut),
@@ -178,21 +177,6 @@ class OwnLabels(OwnFiles, LabelDataset):
             *([f"{said['truncated_words']} words are cut"] if said["truncated_words"] else []),
         ]
         return described | said | {"note": "; ".join(notes)}
-
-    def _cut(self, example: LabelledWords) -> LabelledWords:
-        """An example of no more words than there may be."""
-        most, count = self.word_limit.max_words, len(example)
-        if count <= most:
-            return example
-        if not self.word_limit.truncate:
-            raise example.error(
-                f"{count} words, more than max_words={most}: allow more, or read the first ones with truncate"
-            )
-        if example.mark is not None and example.mark >= most:
-            raise example.error(f"the marked word {example.mark} is beyond max_words={most}")
-        tree = None if example.tree is None else cut_tree(example.tree, most)
-        words, labels = example.words[:most], example.labels[:most]
-        return LabelledWords(words, labels, mark=example.mark, tree=tree, place=example.place)
 
 
 def _check_bio(example: LabelledWords) -> None:

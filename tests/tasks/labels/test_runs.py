@@ -164,14 +164,14 @@ def test_files_that_cannot_be_labelled(run, tiny, tmp_path):
     (tmp_path / "new.conllu").write_text("1\tA\n")
     (tmp_path / "good.conllu").write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *checkpoint, "new.csv")
-    assert "which labels the words of a .conllu file (got 'new.csv')" in done.stderr
+    assert "which labels the words of a .conllu or .jsonl file (got 'new.csv')" in done.stderr
     assert "new.conllu:1: " in run("predict", *checkpoint, "new.conllu").stderr
     assert run("predict", *checkpoint, "good.conllu").exit_code == 0
     done = run("predict", *checkpoint, "good.conllu", "--text-columns", "text")
     assert "'text_columns' is for files of texts" in done.stderr
     assert "'truncate' is for files" in run("predict", *checkpoint, "good.conllu", "--truncate").stderr
     done = run("embed", "a text", "--checkpoint", tmp_path / "run" / "best.ckpt")
-    assert "gives no sentence vectors but labels of words: see `graphdep predict`" in " ".join(
+    assert "gives no sentence vectors but labels of words: see graphdep.WordLabeller" in " ".join(
         done.stderr.split()
     )
 
