@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
-from graphdep.datasets.labels.bio import OUTSIDE, check_bio
+from graphdep.datasets.labels.bio import OUTSIDE, check_bio, with_insides
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.label_options import LabelOptions
@@ -19,7 +20,6 @@ from graphdep.datasets.labels.own_sentences import check_label_file, read_own_se
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
-from graphdep.sentence.truncation import truncate as cut_tree
 
 SCHEMES = ("words", "bio")
 
@@ -140,7 +140,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         drawn = ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
-        cut = [self._cut(example) for example in found]
+        cut = [example.cut(self.word_limit) for example in found]
         self._said[split] = {
             "drawn": drawn,
             "own_trees": sum(example.tree is not None for example in cut),
@@ -149,6 +149,10 @@ class OwnLabels(OwnFiles, LabelDataset):
             "truncated_words": sum(map(len, found)) - sum(map(len, cut)),
         }
         return cut
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        names = super().classes(train)
+        return with_insides(names) if self.scheme == "bio" else names
 
     def notes(self, examples: list[Any]) -> dict[str, Any]:
         return super().notes(examples) | {"said": self._said[self.split]}
@@ -173,21 +177,6 @@ class OwnLabels(OwnFiles, LabelDataset):
             *([f"{said['truncated_words']} words are cut"] if said["truncated_words"] else []),
         ]
         return described | said | {"note": "; ".join(notes)}
-
-    def _cut(self, example: LabelledWords) -> LabelledWords:
-        """An example of no more words than there may be."""
-        most, count = self.word_limit.max_words, len(example)
-        if count <= most:
-            return example
-        if not self.word_limit.truncate:
-            raise example.error(
-                f"{count} words, more than max_words={most}: allow more, or read the first ones with truncate"
-            )
-        if example.mark is not None and example.mark >= most:
-            raise example.error(f"the marked word {example.mark} is beyond max_words={most}")
-        tree = None if example.tree is None else cut_tree(example.tree, most)
-        words, labels = example.words[:most], example.labels[:most]
-        return LabelledWords(words, labels, mark=example.mark, tree=tree, place=example.place)
 
 
 def _check_bio(example: LabelledWords) -> None:

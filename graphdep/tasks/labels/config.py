@@ -130,6 +130,11 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         return self.word_task.takes("key")
 
     @property
+    def reads_own_trees(self) -> bool:
+        """Whether the trees of a file with trees are read, and not a parser's."""
+        return self._parser == "gold" or getattr(self.word_task.dataset, "keeps_trees", False)
+
+    @property
     def outside(self) -> str | None:
         """The label that stands for no finding."""
         return self.word_task.outside
