@@ -29,7 +29,8 @@ AGREEMENT_SETTINGS: dict[str, Any] = {
 }
 MODELS = ("transformer", "dt-random", "dt")
 DIALOGUE = "transformer-dra"
-# Small enough for two cores and three minutes, large enough to learn who did what to whom.
+# Small enough for two cores and three minutes, large enough to learn who takes part; who did it to whom takes
+# 10 to 20 epochs.
 SETTINGS: dict[str, Any] = {
     "hidden_channels": 64,
     "ff_channels": 64,
@@ -39,7 +40,7 @@ SETTINGS: dict[str, Any] = {
     "dropout": 0.0,
     "optimizer": "adam",
     "lr": 0.001,
-    "max_epochs": 18,
+    "max_epochs": 8,
     "patience": None,
 }
 # As small; the dialogues are short.
@@ -194,7 +195,11 @@ def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[s
 
     settings = {**SETTINGS, "max_epochs": max_epochs, "root": str(root)}
     summary = ablate("sick-e", MODELS, range(seeds), output, settings=settings, command="graphdep demo")
-    seen = "Who did what to whom? Three pairs at a time have the same words and different labels."
+    seen = (
+        "Who did what to whom? Three pairs at a time have the same words and different labels. In few epochs "
+        "dt learns who takes part, which is right in two of three; who does it to whom needs more "
+        "(--max-epochs 18)."
+    )
     # The paper's numbers are of another corpus.
     return summary | {"paper": None, "title": "datasets/mini, in the format of SICK-E", "seen": seen}
 
