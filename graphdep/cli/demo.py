@@ -16,6 +16,7 @@ from graphdep.io.limits import check_limit
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
+PARSER = "bundled"
 TEXTS = ("I'd like to reserve a hotel room.", "The dog that the cat watched was chased by the horse")
 AGREEMENT_MODELS = ("transformer", "dt-nolevel-nopos@chain", "dt-nolevel-nopos")
 # The training structures are learned by all three, the others by the tree.
@@ -91,9 +92,9 @@ def demo(
     say("Drawing a tree and who may attend to whom")
     pictures = draw_trees(sentences[0], output)
     root = mini_root(output)
-    say(f"Training {', '.join(AGREEMENT_MODELS)} on {root / 'agreement'}, {seeds} seeds each")
+    say(f"Agreement, {seeds} seeds: {', '.join(AGREEMENT_MODELS)}")
     agreement = train_agreement(root, output, seeds, max_epochs)
-    say(f"Training {', '.join(MODELS)} on {root}, {seeds} seeds each")
+    say(f"Sentence pairs, {seeds} seeds: {', '.join(MODELS)}")
     pairs = train_pairs(root, output, seeds, max_epochs)
     say("Drawing what the trained model attends to")
     pictures += draw_attention(pairs, sentences[1], output)
@@ -136,7 +137,7 @@ def parse_texts(console: Console) -> list[Sentence]:
     """Parses the demo's texts and shows the trees as text."""
     from graphdep.parsing import resolve_parser
 
-    parsed = [sentences[0] for sentences in resolve_parser("bundled").parse(TEXTS)]
+    parsed = [sentences[0] for sentences in resolve_parser(PARSER).parse(TEXTS)]
     for sentence in parsed:
         governors = ["ROOT", *sentence.form]
         rows = zip(sentence.form, sentence.deprel, sentence.head)

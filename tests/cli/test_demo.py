@@ -7,17 +7,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from graphdep import Sentence, datasets
 from graphdep.cli import demo
 from graphdep.datasets.mini.mini_agreement import agreement_files
 from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick
-
-
-class Gold:
-    """Stands in for the bundled parser, which takes seconds to load."""
-
-    def parse(self, texts):
-        return [[Sentence.chain(text.split())] for text in texts]
 
 
 @pytest.fixture
@@ -32,8 +24,7 @@ def quick(monkeypatch, tmp_path):
         (raw / name).write_bytes(b"".join(content.splitlines(keepends=True)[:24]))
     talking = {"hidden_channels": 8, "parser": write_tiny_dialogues(tmp_path / "datasets" / "mini")["parser"]}
     monkeypatch.setattr(demo, "DIALOGUE_SETTINGS", {**demo.DIALOGUE_SETTINGS, **talking})
-    assert datasets  # imported before, so that the corpus keeps the true resolver
-    monkeypatch.setattr("graphdep.parsing.resolve_parser", lambda name: Gold())
+    monkeypatch.setattr(demo, "PARSER", "chain")  # the bundled one takes seconds to load
 
 
 def test_parses_draws_trains_and_tells(run, quick, tmp_path):
@@ -48,7 +39,7 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     assert (output / "table.md").exists()
     assert (output / "agreement" / "table.md").exists()
     agreement, pairs = (", ".join(names) for names in (demo.AGREEMENT_MODELS, demo.MODELS))
-    assert done.stdout.index(f"Training {agreement}") < done.stdout.index(f"Training {pairs}")
+    assert done.stdout.index(f"3. Agreement, 1 seeds: {agreement}") < done.stdout.index(f"1 seeds: {pairs}")
     seen = re.search(r"the number of its subject \(right: transformer (\d\.\d\d), dt", done.stdout)
     assert 0 <= float(seen[1]) <= 1
 
