@@ -11,7 +11,7 @@ import torch
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.data import mark_words, to_data
+from graphdep.data import to_data
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -84,7 +84,11 @@ def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:
 
 def _marked(batch: Batch) -> Batch:
     """With the first word of each example as one span, and of the first example seven others as a second."""
-    examples = [mark_words(example, [1] + [0] * 4 + [2] * 7) for example in batch.to_data_list()]
+    numbers = torch.tensor([1] + [0] * 4 + [2] * 7)
+    examples = batch.to_data_list()
+    for example in examples:
+        inside = (example.word >= 0) & (example.utterance == 0)
+        example.mark = torch.where(inside, numbers[example.word.clamp(min=0)], 0)
     return Batch.from_data_list(examples)
 
 
