@@ -14,7 +14,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import Draw
-from graphdep.datasets.spans.drawn_val import DrawnVal
+from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample, wrong_spans
 from graphdep.datasets.spans.span_options import SpanOptions

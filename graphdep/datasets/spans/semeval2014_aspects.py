@@ -9,9 +9,9 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, row_error
 from graphdep.datasets.spans.aspect_terms import read_aspect_terms
-from graphdep.datasets.spans.drawn_val import DrawnVal
 from graphdep.datasets.spans.marked_text import mark_text
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample
