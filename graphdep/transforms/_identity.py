@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import torch
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import to_data
@@ -56,7 +56,7 @@ def _behaviour(edges: BaseTransform) -> str:
         after = _applied(edges, batch)
     except Exception as error:
         # What reads marks needs some; they would change the identity of all that hands them on.
-        batch = _marked(batch)
+        batch = with_marks(batch)
         before = dict(batch.to_dict())
         try:
             after = _applied(edges, batch)
@@ -82,14 +82,14 @@ def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:
         return edges(batch.clone()).to_dict()
 
 
-def _marked(batch: Batch) -> Batch:
-    """With the first word of each example as one span, and of the first example seven others as a second."""
-    numbers = torch.tensor([1] + [0] * 4 + [2] * 7)
-    examples = batch.to_data_list()
-    for example in examples:
-        inside = (example.word >= 0) & (example.utterance == 0)
-        example.mark = torch.where(inside, numbers[example.word.clamp(min=0)], 0)
-    return Batch.from_data_list(examples)
+def with_marks(data: Data) -> Data:
+    """A copy in which the first word of each utterance is one span, and words from the sixth on are another;
+    where an utterance has no sixth, the second one is.
+    """
+    data, word = data.clone(), data.word
+    second = word >= (5 if int(word.max()) >= 5 else 1)
+    data.mark = (word == 0).long() + 2 * second.long()
+    return data
 
 
 def _equal(value: torch.Tensor, other: object) -> bool:

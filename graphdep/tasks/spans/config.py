@@ -107,6 +107,18 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
         """The label that stands for no finding."""
         return self.span_task.outside
 
+    @property
+    def label(self) -> str:
+        given = ((name, getattr(self, name)) for name in ("direction", "domain", "polarities", "negatives"))
+        return ", ".join([super().label, *(f"{name} {value}" for name, value in given if value is not None)])
+
+    def signatures(self) -> dict[str, str]:
+        told = super().signatures()
+        if self.direction is False:
+            undirected = "; labels have no direction, so that none is wrong"
+            told = {name: text + undirected for name, text in told.items()}
+        return told
+
     def dataset_options(self, split: str) -> dict[str, Any]:
         given = {_option(name): getattr(self, name) for name in _OF_CORPORA}
         own = {name: value for name, value in given.items() if value is not None}

@@ -10,7 +10,7 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import OwnLabels, UDTags
-from graphdep.datasets.labels.label_dataset import digests
+from graphdep.datasets.base.digest import digests
 from graphdep.datasets.labels.relation_path import relation_paths
 
 TREE = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
