@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 _NOUNS = ("fire", "flood", "storm", "fever", "war", "frost")
 _VERBS = (
@@ -81,3 +82,26 @@ def _review(number: int) -> str:
         f'<sentence id="{number}"><text>The {term} was {word}.</text>\n'
         f"<aspectTerms><aspectTerm {place}/></aspectTerms></sentence>\n"
     )
+
+
+def tiny_span_rows(*, trees: bool = False, num_spans: int = 2) -> list[dict[str, Any]]:
+    """15 sentences of one's own as objects of JSON lines; the verb says what the label is.
+
+    Args:
+        trees: Each has a tree, the verb its root. (default: :obj:`False`)
+        num_spans: 1 marks what is before the verb, 2 what is behind it as well. (default: :obj:`2`)
+    """
+    rows = []
+    for number, first in enumerate(_NOUNS[:5]):
+        for verb, label in (("makes", "cause"), ("needs", "effect"), ("sees", "none")):
+            words = [first, verb, "big", _NOUNS[number - 1]]
+            rows.append({"words": words, "spans": [[0, 1], [2, 4]][:num_spans], "label": label})
+    tree = {"head": [2, 0, 4, 2], "deprel": ["nsubj", "root", "amod", "obj"]}
+    return [row | tree for row in rows] if trees else rows
+
+
+def write_span_rows(path: str | os.PathLike[str], rows: list[dict[str, Any]]) -> str:
+    """Writes objects as JSON lines; returns the path."""
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    Path(path).write_text(lines, encoding="utf-8")
+    return str(path)

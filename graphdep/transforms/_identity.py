@@ -8,10 +8,10 @@ import re
 from typing import Any
 
 import torch
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.data import mark_words, to_data
+from graphdep.data import to_data
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 
@@ -56,7 +56,7 @@ def _behaviour(edges: BaseTransform) -> str:
         after = _applied(edges, batch)
     except Exception as error:
         # What reads marks needs some; they would change the identity of all that hands them on.
-        batch = _marked(batch)
+        batch = with_marks(batch)
         before = dict(batch.to_dict())
         try:
             after = _applied(edges, batch)
@@ -82,10 +82,14 @@ def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:
         return edges(batch.clone()).to_dict()
 
 
-def _marked(batch: Batch) -> Batch:
-    """With the first word of each example as one span, and of the first example seven others as a second."""
-    examples = [mark_words(example, [1] + [0] * 4 + [2] * 7) for example in batch.to_data_list()]
-    return Batch.from_data_list(examples)
+def with_marks(data: Data) -> Data:
+    """A copy in which the first word of each utterance is one span, and words from the sixth on are another;
+    where an utterance has no sixth, the second one is.
+    """
+    data, word = data.clone(), data.word
+    second = word >= (5 if int(word.max()) >= 5 else 1)
+    data.mark = (word == 0).long() + 2 * second.long()
+    return data
 
 
 def _equal(value: torch.Tensor, other: object) -> bool:

@@ -1,13 +1,15 @@
-"""Digests of everything that processed examples depend on."""
+"""Digests of everything that processed examples depend on, and of texts."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import types
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
@@ -28,6 +30,12 @@ def file_digest(path: Path) -> str:
         while chunk := file.read(_CHUNK):
             sha.update(chunk)
     return sha.hexdigest()
+
+
+def digests(texts: Iterable[str]) -> Tensor:
+    """A number for each text, the same wherever it stands: ``[n]``, long."""
+    found = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return torch.tensor([int.from_bytes(one, "big", signed=True) for one in found], dtype=torch.long)
 
 
 def describe(value: Any) -> str:

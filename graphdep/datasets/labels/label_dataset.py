@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.data import mark_words
+from graphdep.datasets.base.digest import digests
 from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.word_dataset import WordDataset
@@ -157,9 +157,3 @@ class LabelDataset(WordDataset):
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
         note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""
         return super().describe() | {"scored_words": scored, "unknown_labels": unknown, "note": note}
-
-
-def digests(texts: Iterable[str]) -> Tensor:
-    """A number for each text, the same wherever it stands: ``[n]``, long."""
-    found = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return torch.tensor([int.from_bytes(one, "big", signed=True) for one in found], dtype=torch.long)

@@ -16,7 +16,7 @@ from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
-from graphdep.datasets.labels.own_sentences import check_label_file, read_own_sentences
+from graphdep.datasets.labels.own_sentences import OwnSentences, check_label_file, read_own_sentences
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
@@ -43,9 +43,9 @@ class OwnLabels(OwnFiles, LabelDataset):
 
     The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
     Sentences that have a tree keep it, whatever :obj:`parser` is; it parses the others. The classes are
-    learned from the training split; a label that it does not have is counted, and wrong whatever is
-    predicted. Where no word of the training split is marked, ``path_id`` is that of no mark, and counting
-    (:attr:`looks_up`) goes by the form of a word.
+    learned from the training file, whole as it is; a label that it does not have is counted, and wrong
+    whatever is predicted. Where no word of the training split is marked, ``path_id`` is that of no mark, and
+    counting (:attr:`looks_up`) goes by the form of a word.
 
     Args:
         root: Folder of what is made of the files. (default: ``"datasets/labels"``)
@@ -133,10 +133,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         return super().options() | own
 
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
-        found, skipped = read_own_sentences(self.file(split), self.column, spans=self.scheme == "bio")
-        if self.scheme == "bio":
-            for example in found:
-                _check_bio(example)
+        found, skipped = self._sentences(self.file(split))
         drawn = ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
@@ -149,6 +146,12 @@ class OwnLabels(OwnFiles, LabelDataset):
             "truncated_words": sum(map(len, found)) - sum(map(len, cut)),
         }
         return cut
+
+    def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
+        if self._learns_labels and not self.labels:
+            # All of the training file, with what is drawn from it for validation.
+            whole = self._sentences(self.file("train")).examples
+            self.labels = self.classes([example.cut(self.word_limit) for example in whole])
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
         names = super().classes(train)
@@ -177,6 +180,14 @@ class OwnLabels(OwnFiles, LabelDataset):
             *([f"{said['truncated_words']} words are cut"] if said["truncated_words"] else []),
         ]
         return described | said | {"note": "; ".join(notes)}
+
+    def _sentences(self, path: Path) -> OwnSentences:
+        """All that a file has."""
+        found = read_own_sentences(path, self.column, spans=self.scheme == "bio")
+        if self.scheme == "bio":
+            for example in found.examples:
+                _check_bio(example)
+        return found
 
 
 def _check_bio(example: LabelledWords) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,11 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
-from graphdep.datasets.base.raw import check_words, row_error
-from graphdep.datasets.base.row_words import TREE, row_tree, row_words
-from graphdep.datasets.base.text_rows import TextRow, check_suffix, read_text_rows
-from graphdep.datasets.spans.marked_text import mark_text, read_tags
+from graphdep.datasets.base.text_rows import check_suffix
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.datasets.spans.span_options import SpanOptions
-from graphdep.io.limits import MAX_WORDS
+from graphdep.datasets.spans.span_rows import read_span_rows
 from graphdep.parsing import Parser
 
 
@@ -112,7 +108,7 @@ class OwnSpans(OwnFiles, SpanDataset):
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
-        found = self._read_file(path)
+        found = read_span_rows(path, self.text_column, self.label_column)
         drawn = ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
@@ -120,46 +116,3 @@ class OwnSpans(OwnFiles, SpanDataset):
         own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
         self.said[split] = "; ".join(note for note in (drawn, own) if note)
         return found
-
-    def _read_file(self, path: Path) -> list[SpanExample]:
-        if path.suffix.lower() == ".jsonl":
-            rows = read_text_rows(path, ["spans", self.label_column])
-            return [self._of_object(row) for row in rows]
-        rows = read_text_rows(path, [self.text_column, self.label_column])
-        return [self._of_tags(row) for row in rows]
-
-    def _of_tags(self, row: TextRow) -> SpanExample:
-        text = row.text(self.text_column)
-        try:
-            plain, ranges = read_tags(text)
-        except ValueError as error:
-            raise row_error(row.path, row.line, str(error), text) from None
-        return self._of_text(row, plain, ranges, row.label(self.label_column))
-
-    def _of_object(self, row: TextRow) -> SpanExample:
-        has = [name for name in ("words", self.text_column) if row.values.get(name) is not None]
-        if len(has) != 1:
-            both = " and ".join(map(repr, has)) or "neither"
-            raise row_error(row.path, row.line, f"'words' or {self.text_column!r} must be there (got {both})")
-        spans, label = row.values["spans"], row.values[self.label_column]
-        if not isinstance(spans, list):
-            raise row_error(row.path, row.line, "'spans' must be a list of [start, end]", repr(spans))
-        if has == ["words"]:
-            words = row_words(row, MAX_WORDS)
-            return SpanExample(words, spans, label, row_tree(row, words), f"{row.path}:{row.line}")
-        if any(row.values.get(name) is not None for name in TREE):
-            raise row_error(row.path, row.line, "'head' and 'deprel' are of 'words', which are not there")
-        _ = row.text(self.text_column)  # a text with a word; its white space stays, since spans count it
-        return self._of_text(row, row.values[self.text_column], spans, label)
-
-    def _of_text(self, row: TextRow, text: str, spans: Sequence[Any], label: Any) -> SpanExample:
-        place = f"{row.path}:{row.line}"
-        check_words(row.path, row.line, repr(self.text_column), text)
-        try:
-            marked = mark_text(text, spans)
-        except ValueError as error:
-            raise row_error(row.path, row.line, str(error)) from None
-        if marked.inside:
-            shown = ", ".join(repr(text[start:stop]) for start, stop in spans)
-            raise row_error(row.path, row.line, f"a span begins or ends inside of a word (got {shown})", text)
-        return SpanExample(marked.words, marked.spans, label, place=place)

@@ -13,13 +13,16 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.data import mark_words
+from graphdep.datasets.base.digest import digests
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.datasets.base.word_dataset import WordDataset
+from graphdep.datasets.spans.mark_spans import mark_spans
 from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.spans.span_key import MAX_ARCS, span_key
 from graphdep.datasets.spans.span_options import SpanOptions
 from graphdep.parsing import Parser
+from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab
 
 logger = logging.getLogger("graphdep.datasets")
@@ -50,6 +53,8 @@ class SpanDataset(WordDataset):
         - ``mark``: :math:`(|\mathcal{V}|)`, long: 1 for the nodes of the first span's words, 2 for those of
           the second's, 3 for those of both, else 0
         - ``lost``: :math:`(1)`, long, how many spans have no word left
+        - ``key_id``: :math:`(1)`, long, a digest of the way through the tree between two spans, or of the top
+          word of one (:func:`span_key`), the same in all splits
         - ``example_id``: :math:`(1)`, long, the number of the example in its split
         - ``number``: :math:`(1)`, long, the corpus' own number of it, where it has one
 
@@ -82,6 +87,9 @@ class SpanDataset(WordDataset):
                 *(self.corpus, self.split, self.max_length, lost),
             )
 
+    def options(self) -> dict[str, Any]:
+        return super().options() | {"key_arcs": MAX_ARCS}
+
     @abstractmethod
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         """The examples of a split in ``folder``, checked."""
@@ -95,13 +103,14 @@ class SpanDataset(WordDataset):
             self.num_spans = len(found[0].spans)
         numbers = {label: number for number, label in enumerate(self.labels)}
         return [
-            Example([tree], self.targets(example, numbers) | {"example_id": torch.tensor([number])})
+            Example([tree], self.targets(example, tree, numbers) | {"example_id": torch.tensor([number])})
             for number, (example, tree) in enumerate(zip(found, self.trees(found)))
         ]
 
-    def targets(self, example: SpanExample, numbers: dict[Any, int]) -> dict[str, Tensor]:
+    def targets(self, example: SpanExample, tree: Sentence, numbers: dict[Any, int]) -> dict[str, Tensor]:
         """What is known of an example; ``numbers`` are those of the classes."""
-        found = {"mark": torch.tensor(example.marks)}
+        key = digests([span_key(tree, example.spans)])
+        found = {"mark": torch.tensor(example.marks), "key_id": key}
         if example.label is not None:
             found["y"] = torch.tensor([numbers.get(example.label, UNKNOWN)])
         if example.number is not None:
@@ -123,12 +132,7 @@ class SpanDataset(WordDataset):
 
     def make_data(self, examples: list[Example], vocab: Vocab) -> Iterator[Data]:
         for data in super().make_data(examples, vocab):
-            marks: list[int] = data.mark.tolist()
-            mark_words(data, marks)
-            left = set(data.mark.tolist())
-            lost = sum(_has(marks, span) and not _has(left, span) for span in (1, 2))
-            data.lost = torch.tensor([lost])
-            yield data
+            yield mark_spans(data, data.mark.tolist())
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
         return super().notes(examples) | {"num_spans": self.num_spans, "said": self.said.get(self.split, "")}
@@ -138,7 +142,9 @@ class SpanDataset(WordDataset):
         self.num_spans, self.said = notes["num_spans"], {self.split: notes["said"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the numbers of examples whose label is unknown or whose spans are lost."""
+        """As of every corpus, with the number of spans of an example, and those of examples whose label is
+        unknown or whose spans are lost.
+        """
         own = self if self._indices is None else self.copy()
         unknown = int((own.y == UNKNOWN).sum()) if "y" in own._data else 0
         lost = int((own.lost > 0).sum())
@@ -147,7 +153,7 @@ class SpanDataset(WordDataset):
             *([f"{unknown} labels that training does not have, which are wrong"] if unknown else []),
             *([f"{lost} examples without words of a span, which are wrong"] if lost else []),
         ]
-        numbers = {"unknown_labels": unknown, "lost_spans": lost}
+        numbers = {"num_spans": self.num_spans, "unknown_labels": unknown, "lost_spans": lost}
         return super().describe() | numbers | ({"note": "; ".join(said)} if said else {})
 
     @staticmethod
@@ -159,8 +165,3 @@ class SpanDataset(WordDataset):
             if (example.label is None) != (first.label is None):
                 which = ("no label", "one") if example.label is None else ("a label", "none")
                 raise example.error(f"{which[0]}, but {which[1]} at {first.place}")
-
-
-def _has(marks: list[int] | set[int], span: int) -> bool:
-    """Whether some mark is one of the span."""
-    return any(mark & span for mark in marks)

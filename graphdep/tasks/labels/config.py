@@ -65,15 +65,15 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     model: str = "dt"
     key: str = setting("upos", defines=True)
     absent: str | None = setting(None, defines=True)
-    form: str | None = setting(None, defines=True, later=True)
-    name: str | None = setting(None, defines=True, later=True)
-    verbs: str | None = setting(None, defines=True, later=True)
-    train_from: str | None = setting(None, defines=True, later=True)
+    form: str | None = setting(None, later=True)
+    name: str | None = setting(None, later=True)
+    verbs: str | None = setting(None, later=True)
+    train_from: str | None = setting(None, later=True)
     ud_from: str | None = setting(None, place=True)
-    function: str | None = setting(None, defines=True, later=True)
-    sentences: int | None = setting(None, defines=True, later=True)
-    nominals: str | None = setting(None, defines=True, later=True)
-    data_seed: int | None = setting(None, defines=True, later=True)
+    function: str | None = setting(None, later=True)
+    sentences: int | None = setting(None, later=True)
+    nominals: str | None = setting(None, later=True)
+    data_seed: int | None = setting(None, later=True)
     edges: str | None = "dt"
     trees: str = "gold"
     max_distance: int = 2

@@ -10,6 +10,7 @@ import torch
 from graphdep.datasets.labels.targets import UNSCORED
 from graphdep.metrics.found_labels import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
+from graphdep.training.family.counted import look_up
 
 
 def label_floors(
@@ -37,21 +38,6 @@ def label_floors(
         found = scoring.scores(np.where(cut, NOTHING, prediction), words)
         scores |= {f"{prefix}_{name}{end}": value for name, value in found.items()}
     return scores
-
-
-def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """The commonest label of each key that is asked for, the first of equally common ones.
-
-    Shapes:
-        - keys, labels: :math:`(N)`, what is known
-        - asked, otherwise: :math:`(M)`, keys, and labels of those that are not known; output :math:`(M)`
-    """
-    (key, label), count = np.unique(np.stack([keys, labels]), axis=1, return_counts=True)
-    order = np.lexsort((label, -count, key))
-    known, first = np.unique(key[order], return_index=True)
-    best = label[order][first]
-    place = np.searchsorted(known, asked).clip(max=len(known) - 1)
-    return np.where(known[place] == asked, best[place], otherwise)
 
 
 def _learned(train: Any, by: str) -> tuple[np.ndarray, np.ndarray]:

@@ -39,7 +39,7 @@ class WordLabeller(TaskEstimator):
             that is trained from nothing, on words. (default: :obj:`None`)
         model: The syntax in it: a model of ``graphdep train``, such as ``"dt"``, ``"transformer"`` (none),
             ``"bilstm"``, or on a pretrained encoder ``"bert"`` (none), ``"bert-dt"``. (default: ``"dt"``, and
-            ``"bert-dam-basic"`` on a pretrained encoder)
+            ``"bert-dt"`` on a pretrained encoder)
         edges: What a word attends to, instead of the model's own edges: a name of
             :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
             and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
@@ -84,6 +84,7 @@ class WordLabeller(TaskEstimator):
     task = "labels"
     called = "the labeller"
     own = ("scheme", "outside")
+    usual_models = ("dt", "bert-dt")
     _predictor: WordPredictor | None = None
 
     def __init__(

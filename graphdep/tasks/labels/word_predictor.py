@@ -152,7 +152,7 @@ class WordPredictor:
             arcs=self.config.arcs,
             segment=[0],
         )
-        if self.config.word_task.marked:
+        if self.config.marked:
             mark_words(data, [int(word == mark) for word in range(len(tree))])
         return data
 

@@ -48,10 +48,10 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
 
     task: str = "semeval2010"
     model: str = "dt"
-    direction: bool | None = setting(None, defines=True)
-    domain: str | None = setting(None, defines=True)
-    polarities: int | None = setting(None, defines=True)
-    negatives: float | None = setting(None, defines=True)
+    direction: bool | None = None
+    domain: str | None = None
+    polarities: int | None = None
+    negatives: float | None = None
     val_fraction: float | None = None
     val_seed: int | None = None
     readout: str = setting("mean", choices=("mean", "top"), defines=True)
@@ -106,6 +106,18 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
     def outside(self) -> str | None:
         """The label that stands for no finding."""
         return self.span_task.outside
+
+    @property
+    def label(self) -> str:
+        given = ((name, getattr(self, name)) for name in ("direction", "domain", "polarities", "negatives"))
+        return ", ".join([super().label, *(f"{name} {value}" for name, value in given if value is not None)])
+
+    def signatures(self) -> dict[str, str]:
+        told = super().signatures()
+        if self.direction is False:
+            undirected = "; labels have no direction, so that none is wrong"
+            told = {name: text + undirected for name, text in told.items()}
+        return told
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         given = {_option(name): getattr(self, name) for name in _OF_CORPORA}

@@ -6,24 +6,38 @@ from typing import Any
 
 import numpy as np
 
+from graphdep.metrics.found_labels import NOTHING
 from graphdep.tasks.spans.learning_task import SpanTask
+from graphdep.training.family.counted import look_up
 
 
-def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str) -> dict[str, float]:
-    """Scores of the most frequent label of the training split for every example (``<prefix>_<metric>``).
+def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str, ending: str) -> dict[str, float]:
+    """Scores of two predictions: the most frequent label of the training split for every example, and for
+    each example the commonest label there of what stands for its spans, or else the most frequent one
+    (``<prefix>_<metric>_<ending>``). That is the way through the tree from one to the other, or of a span
+    that is alone the form of its top word (:func:`~graphdep.datasets.spans.span_key.span_key`). An example
+    that has lost a span is wrong here, too.
 
     Args:
         task: Says what is scored.
         train: The training split.
         dataset: The split that is scored.
         prefix: Its name.
+        ending: Of the second kind of scores.
     """
-    known, target = _targets(train), _targets(dataset)
-    often = np.full_like(target, np.bincount(known[known >= 0]).argmax())
-    found, there = task.codes(often), task.codes(target)
-    return {f"{prefix}_{name}": metric(found, there) for name, metric in task.reported.items()}
+    keys, labels, _ = _columns(train)
+    keys, labels = keys[labels >= 0], labels[labels >= 0]
+    asked, target, lost = _columns(dataset)
+    often = np.full_like(target, np.bincount(labels).argmax())
+    looked_up = look_up(keys, labels, asked, otherwise=often)
+    scores: dict[str, float] = {}
+    for prediction, end in ((often, ""), (looked_up, f"_{ending}")):
+        found = task.scores(np.where(lost, NOTHING, prediction), target)
+        scores |= {f"{prefix}_{name}{end}": value for name, value in found.items()}
+    return scores
 
 
-def _targets(dataset: Any) -> np.ndarray:
+def _columns(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What stands for each example of a split, its label, and whether it has lost a span."""
     whole = dataset if dataset._indices is None else dataset.copy()
-    return whole.y.numpy()
+    return whole.key_id.numpy(), whole.y.numpy(), whole.lost.numpy() > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.metrics import Metric
 from graphdep.metrics.found_labels import NOTHING
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
@@ -26,12 +26,11 @@ class SpanTask(LearningTask):
     Args:
         model: Gives logits ``[B, classes]``.
         edges: Transform that builds the batch's edges, the tree control included.
-        labels: The classes by their numbers.
+        codes: What each class is to the metrics, by its number.
         metrics: The metrics that systems are compared by; the first decides which epoch is the best. They
-            take codes: 0 for no finding, from 1 on the other labels in their order.
+            take codes: 0 for no finding, from 1 on for other labels.
         reported: All metrics by name.
         optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        outside: The label that stands for no finding. (default: :obj:`None`)
         warmup_steps, seed: As in :class:`LearningTask`.
 
     Shapes:
@@ -43,17 +42,17 @@ class SpanTask(LearningTask):
         self,
         model: nn.Module,
         edges: BaseTransform,
-        labels: Sequence[Any],
+        codes: Sequence[int],
         metrics: tuple[Metric, ...],
         reported: Mapping[str, Metric],
         optimizer: MakeOptimizer | None = None,
         *,
-        outside: str | None = None,
         warmup_steps: int | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
-        self.labels, self.metrics, self.reported, self.outside = tuple(labels), metrics, reported, outside
+        self.metrics, self.reported = metrics, reported
+        self._codes = np.array([*codes, NOTHING, UNKNOWN])
 
     def loss(self, batch: Batch) -> Tensor:
         known = (batch.y >= 0) & (batch.lost == 0)
@@ -72,20 +71,21 @@ class SpanTask(LearningTask):
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
         prediction, losses, y = outputs
         known = ((y >= 0) & (prediction >= 0)).sum().clamp(min=1)
-        target, found = self.compared(outputs)
-        scores = {f"{prefix}_{name}": metric(found, target) for name, metric in self.reported.items()}
-        return {f"{prefix}_loss": float(losses.double().sum() / known), **scores}
+        scores = self.scores(prediction.numpy(), y.numpy())
+        loss = {f"{prefix}_loss": float(losses.double().sum() / known)}
+        return loss | {f"{prefix}_{name}": value for name, value in scores.items()}
+
+    def scores(self, prediction: np.ndarray, target: np.ndarray) -> dict[str, float]:
+        """All metrics by name, of numbers of labels."""
+        found, there = self.codes(prediction), self.codes(target)
+        return {name: metric(found, there) for name, metric in self.reported.items()}
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """Targets and predictions as codes of labels."""
         return self.codes(outputs[2].numpy()), self.codes(outputs[0].numpy())
 
     def codes(self, numbers: np.ndarray) -> np.ndarray:
-        """What labels are found: 0 for that of no finding, from 1 on the others in their order. -1, a label
-        that training does not have, and -2, no prediction, stay.
+        """What labels are to the metrics, by their numbers. -1, a label that training does not have, and -2,
+        no prediction, stay.
         """
-        others = [number for number, label in enumerate(self.labels) if label != self.outside]
-        table = np.zeros(len(self.labels) + 2, dtype=np.int64)
-        table[others] = np.arange(1, len(others) + 1)
-        table[-1], table[-2] = -1, NOTHING
-        return table[numbers]
+        return self._codes[numbers]

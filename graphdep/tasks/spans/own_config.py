@@ -8,6 +8,8 @@ from typing import Any
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.training.family.setting import setting
 
+_FILES = ("train", "val", "test")
+
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSpanConfig(SpanConfig, kind="own-spans"):
@@ -17,10 +19,13 @@ class OwnSpanConfig(SpanConfig, kind="own-spans"):
         train: File with the training examples: ``.jsonl``, or ``.csv`` or ``.tsv`` with tags in the texts.
         val: File for validation; :obj:`None` draws them from the training file. (default: :obj:`None`)
         test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
-        text_columns, label_column: Names of the columns of texts and labels, of a table. (default:
-            ``"text"``, ``"label"``)
-        no_finding: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
-        trees: ``"parser"``, or ``"gold"`` where the files have trees. (default: ``"parser"``)
+        text_columns, label_column: Names of the columns of texts, of which there is one, and of labels, or of
+            these keys in ``.jsonl``; :obj:`None` for ``"text"``, ``"label"``. (default: :obj:`None`)
+        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
+        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
+        val_seed: Of that draw, which so is the same for every :obj:`seed`. (default: :obj:`0`)
+        trees: ``"parser"``: sentences that have a tree keep it, and :obj:`parser` parses the others;
+            ``"gold"`` for files in which all have one. (default: ``"parser"``)
         **others: As in :class:`SpanConfig`, but not ``raw_from``.
 
     Raises:
@@ -33,7 +38,9 @@ class OwnSpanConfig(SpanConfig, kind="own-spans"):
     test: str | None = setting(None, place=True)
     text_columns: str | None = setting(None, free=True)
     label_column: str | None = setting(None, free=True)
-    no_finding: str | None = setting(None, defines=True)
+    outside: str | None = setting(None, defines=True)
+    val_fraction: float = 0.1
+    val_seed: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,15 +50,11 @@ class OwnSpanConfig(SpanConfig, kind="own-spans"):
             raise ValueError(f"'raw_from' is for corpora, not for task {self.task!r} (got {self.raw_from!r})")
 
     @property
-    def outside(self) -> str | None:
-        return self.no_finding
-
-    @property
     def splits(self) -> tuple[str, ...]:
         return super().splits if self.test is not None else ("train", "val")
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        files = {name: getattr(self, name) for name in ("train", "val", "test")}
+        files = {name: getattr(self, name) for name in _FILES}
         named = {"text_column": self.text_columns, "label_column": self.label_column}
         given = {name: value for name, value in named.items() if value is not None}
         return super().dataset_options(split) | files | given

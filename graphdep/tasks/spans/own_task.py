@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from graphdep.tasks.spans.task import Spans
+from graphdep.tasks.spans.task import OF_WORDS, Spans
 
 
 @dataclass(frozen=True)
@@ -18,3 +18,7 @@ class OwnMarkedSpans(Spans):
     """
 
     kind: ClassVar[str] = "own-spans"
+
+    @property
+    def looked_up(self) -> str:
+        return f"{super().looked_up}, or where there is one span, {OF_WORDS}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from graphdep.datasets.spans.span_key import MAX_ARCS
 from graphdep.metrics import Metric
 from graphdep.tasks.spans.metrics import SPAN_METRICS
 from graphdep.training.family.task import Task
 
-_FLOOR = "; floor: the most frequent class of training"
+OF_WAYS = f"of each way through the tree from one span to the other, of up to {MAX_ARCS} arcs"
+OF_WORDS = "of each form of a span's top word"
 
 
 @dataclass(frozen=True)
@@ -24,12 +27,15 @@ class Spans(Task):
         main: The metrics that systems are compared by; the first decides which epoch is the best. They take
             codes of labels: 0 for no finding, from 1 on the others in the order of the classes. All of
             :data:`SPAN_METRICS` are reported beside them. (default: accuracy, and micro and macro F1)
+        numbers: Codes by label, where metrics of the corpus know its labels by number, whatever classes there
+            are. (default: none)
         **others: As in :class:`Task`.
     """
 
     num_spans: int = field(default=2, kw_only=True)
     outside: str | None = field(default=None, kw_only=True)
     main: tuple[Metric, ...] = field(default=SPAN_METRICS, kw_only=True)
+    numbers: Mapping[str, int] = field(default_factory=dict, kw_only=True)
 
     kind: ClassVar[str] = "spans"
 
@@ -44,6 +50,32 @@ class Spans(Task):
 
     @property
     def signatures(self) -> dict[str, str]:
+        floors = (
+            f"; floor: the most frequent class of training; look-up: the commonest label {self.looked_up}"
+        )
         return {
-            name: metric.signature.split("; floor:")[0] + _FLOOR for name, metric in self.reported.items()
+            name: metric.signature.split("; floor:")[0] + floors for name, metric in self.reported.items()
         }
+
+    @property
+    def looked_up(self) -> str:
+        """What the look-up floor has the commonest label of."""
+        return OF_WAYS if self.num_spans > 1 else OF_WORDS
+
+    def codes(self, labels: Sequence[Any], outside: str | None) -> tuple[int, ...]:
+        """The codes of the classes.
+
+        Args:
+            labels: The classes by their numbers.
+            outside: The one that stands for no finding; :obj:`None` for none.
+
+        Raises:
+            ValueError: If none of the labels is :obj:`outside`.
+        """
+        if self.numbers:
+            return tuple(self.numbers[label] for label in labels)
+        if outside is not None and outside not in labels:
+            known = ", ".join(map(str, labels))
+            raise ValueError(f"'outside' must be one of the labels of training, {known} (got {outside!r})")
+        found = [label for label in labels if label != outside]
+        return tuple(0 if label == outside else 1 + found.index(label) for label in labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphdep.datasets.spans.conll04 import NONE, CoNLL04
 from graphdep.datasets.spans.own_spans import OwnSpans
-from graphdep.datasets.spans.semeval2010_task8 import LABELS, OTHER, SemEval2010Task8
+from graphdep.datasets.spans.semeval2010_task8 import LABELS, OTHER, RELATIONS, SemEval2010Task8
 from graphdep.datasets.spans.semeval2014_aspects import SemEval2014Aspects
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.tasks.spans.metrics import SPAN_METRICS
@@ -13,7 +13,11 @@ from graphdep.tasks.spans.task import Spans
 from graphdep.training.family.task import Task
 
 # As codes are: that of no finding first.
-_SEMEVAL = semeval2010_macro_f1([OTHER, *(label for label in LABELS if label != OTHER)])
+_DIRECTED = [OTHER, *(label for label in LABELS if label != OTHER)]
+_SEMEVAL = semeval2010_macro_f1(_DIRECTED)
+_CODES = {label: code for code, label in enumerate(_DIRECTED)}
+# A relation without direction is one whose direction is always right.
+_CODES |= {name: _CODES[f"{name}(e1,e2)"] for name in RELATIONS}
 _BY_F1 = (SPAN_METRICS[1], SPAN_METRICS[2], SPAN_METRICS[0])
 
 TASKS: dict[str, Task] = {
@@ -23,6 +27,7 @@ TASKS: dict[str, Task] = {
         "datasets/semeval2010",
         outside=OTHER,
         main=(_SEMEVAL, *SPAN_METRICS[:2]),
+        numbers=_CODES,
     ),
     "conll04": Spans("CoNLL04", CoNLL04, "datasets/conll04", outside=NONE, main=_BY_F1),
     "aspects": Spans("SemEval-2014 aspects", SemEval2014Aspects, "datasets/semeval2014-aspects", num_spans=1),

@@ -12,14 +12,16 @@ from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.sentence import Sentence
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.transforms._identity import with_marks
 from graphdep.vocab import RelationVocab, Vocab
 
 EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
 """Settings that are options of edge presets, too."""
-PROBE = Batch.from_data_list(
-    [to_data([Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2, vocab=Vocab([]), relations=RelationVocab())]
-)
-"""Two utterances of two words, in a batch as in training: shows what edges are made of."""
+_UTTERANCES = [Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2
+PROBE = with_marks(Batch.from_data_list([to_data(_UTTERANCES, vocab=Vocab([]), relations=RelationVocab())]))
+"""Two utterances of two words, in a batch as in training, with marks for edges that read them: shows what
+edges are made of.
+"""
 _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomTree(seed),
     "chain": lambda seed: T.ChainTree(),

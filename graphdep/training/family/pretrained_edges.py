@@ -12,7 +12,7 @@ from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
 from graphdep.training.family.encoder_settings import EncoderSettings
-from graphdep.transforms._identity import probe
+from graphdep.transforms._identity import probe, with_marks
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def _probe(edges: BaseTransform) -> Any:
     """A pair of texts of two words each, with the edges."""
     tokens, relations = VocabTokens(Vocab([])), RelationVocab()
     text = EncodedUtterance.of(Sentence(["a", "b"], [0, 1], ["root", "dep"]), tokens, relations)
-    return edges(Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)]))
+    batch = Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)])
+    return edges(with_marks(batch))
 
 
 def adds_nodes(edges: BaseTransform) -> bool:

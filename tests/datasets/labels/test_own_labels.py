@@ -10,7 +10,7 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import OwnLabels, UDTags
-from graphdep.datasets.labels.label_dataset import digests
+from graphdep.datasets.base.digest import digests
 from graphdep.datasets.labels.relation_path import relation_paths
 
 TREE = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
@@ -130,6 +130,9 @@ def test_what_is_drawn_for_validation(load, tmp_path):
     assert not words["train"] & words["val"]
     drawn = "val is 2 of the 20 sentences to train on, drawn with seed 0"
     assert all(drawn in data.describe()["note"] for data in sets.values())
+    once = write(tmp_path / "once.jsonl", [*rows, *({"words": [x], "labels": [x]} for x in "cdefgh")])
+    some = [load(split, train=once, val=None, val_fraction=0.5) for split in ("train", "val")]
+    assert [data.labels for data in some] == [tuple("abcdefgh")] * 2
     other = load("val", train=path, val=None, seed=1)
     assert {tuple(one.words) for one in other.read(Path(), "val")} != words["val"]
     assert len(load("val", train=path, val=None, val_fraction=0.5)) == 20
@@ -168,7 +171,7 @@ def test_long_sentences(load, tmp_path):
         ({"labels": ["a", 3, "b"]}, r"a label must be a text \(got int 3\)"),
         ({"labels": ["a", " ", "b"]}, "a label must be a text"),
         ({"labels": ["a", "x\u0007", "b"]}, "labels' has a control character"),
-        ({"words": []}, "'words' is empty: a sentence has at least one word"),
+        ({"words": []}, "a sentence has at least one word"),
         ({"words": "Ann reads books"}, "'words' must be a list of words"),
         ({"words": ["Ann", 3, "books"]}, "'words' must be a list of words"),
         ({"words": ["Ann", " ", "books"]}, "'words' must be a list of words"),

@@ -96,7 +96,7 @@ def test_trees_marks_and_long_sentences(run, checkpoint, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"words": []}, "new.jsonl:2: 'words' is empty"),
+        ({"words": []}, "new.jsonl:2: a sentence has at least one word"),
         ({"labels": []}, "new.jsonl:2: no column 'words'"),
         ({"words": ["a"], "mark": 1}, "new.jsonl:2: 'mark' must be from 0 to 0 (got '1')"),
         ({"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
