@@ -40,7 +40,8 @@ parser.add_argument("--hidden-channels", type=int, default=64)
 parser.add_argument("--epochs", type=int, default=10)
 parser.add_argument("--seed", type=int, default=0)
 args = parser.parse_args()
-if (args.corpus is None) == (args.train is None or args.test is None):
+files = (args.train, args.test)
+if any(files) if args.corpus else None in files:
     parser.error("either --corpus or --train and --test must be given")
 
 seed_everything(args.seed)

@@ -10,8 +10,8 @@
 :mod:`graphdep.training`    runs, checkpoints, ablations, comparisons
 ==========================  ==================================================================
 
-Trained models answer through :class:`SequenceClassifier`, :class:`SentenceEncoder`, :class:`Responder` and
-:class:`ResponseSelector`.
+Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`, :class:`SentenceEncoder`,
+:class:`Responder` and :class:`ResponseSelector`.
 """
 
 from importlib import import_module
@@ -26,6 +26,7 @@ from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
     from graphdep.tasks.dialogues.responder import Responder
+    from graphdep.tasks.labels.word_labeller import WordLabeller
     from graphdep.tasks.selection.selector import ResponseSelector
     from graphdep.tasks.sentences.classifier import SequenceClassifier
     from graphdep.tasks.sentences.encoder import SentenceEncoder
@@ -41,6 +42,7 @@ __all__ = [
     "SentenceEncoder",
     "SequenceClassifier",
     "Vocab",
+    "WordLabeller",
     "attention_map",
     "to_data",
 ]
@@ -51,6 +53,7 @@ _LAZY = {
     "ResponseSelector": "graphdep.tasks.selection.selector",
     "SentenceEncoder": "graphdep.tasks.sentences.encoder",
     "SequenceClassifier": "graphdep.tasks.sentences.classifier",
+    "WordLabeller": "graphdep.tasks.labels.word_labeller",
     "attention_map": "graphdep.training.runner.attention",
 }
 

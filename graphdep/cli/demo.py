@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from graphdep.cli.ablate import report
 from graphdep.cli.output import print_json
 from graphdep.io.limits import check_limit
 
@@ -16,9 +17,20 @@ if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
 TEXTS = ("I'd like to reserve a hotel room.", "The dog that the cat watched was chased by the horse")
+AGREEMENT_MODELS = ("transformer", "dt-nolevel-nopos@chain", "dt-nolevel-nopos")
+# The training structures are learned by all three, the others by the tree.
+AGREEMENT_SETTINGS: dict[str, Any] = {
+    "hidden_channels": 64,
+    "ff_channels": 128,
+    "num_layers": 2,
+    "dropout": 0.0,
+    "min_freq": 1,
+    "max_epochs": 5,
+}
 MODELS = ("transformer", "dt-random", "dt")
 DIALOGUE = "transformer-dra"
-# Small enough for two cores and three minutes, large enough to learn who did what to whom.
+# Small enough for two cores and three minutes, large enough to learn who takes part; who did it to whom takes
+# 10 to 20 epochs.
 SETTINGS: dict[str, Any] = {
     "hidden_channels": 64,
     "ff_channels": 64,
@@ -28,7 +40,7 @@ SETTINGS: dict[str, Any] = {
     "dropout": 0.0,
     "optimizer": "adam",
     "lr": 0.001,
-    "max_epochs": 18,
+    "max_epochs": 8,
     "patience": None,
 }
 # As small; the dialogues are short.
@@ -51,7 +63,7 @@ def demo(
         "runs/demo"
     ),
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs a model.")] = 2,
-    max_epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs a run.")] = SETTINGS[
+    max_epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs a run, at most.")] = SETTINGS[
         "max_epochs"
     ],
     json: Annotated[
@@ -60,11 +72,11 @@ def demo(
 ) -> None:
     """See it all at work, in under three minutes on two cores and without any download.
 
-    Parses sentences with the bundled parser, draws a tree with its attention edges, trains the
-    Dependency-Transformer and its controls on small self-written sentence pairs in which who did what to
-    whom decides the label, draws what the trained model attends to, lets a model of dialogues respond, and
-    prints the table. The second time,
-    finished runs are not repeated.
+    Parses sentences with the bundled parser, draws a tree with its attention edges, trains models on the
+    number of verbs and tests them in structures that training lacks, trains the Dependency-Transformer and
+    its controls on sentence pairs in which who did what to whom decides the label, draws what the trained
+    model attends to, lets a model of dialogues respond, and prints the tables. All texts are self-written.
+    The second time, finished runs are not repeated.
     """
     check_limit("seeds", seeds)
     import torch
@@ -78,23 +90,24 @@ def demo(
     sentences = parse_texts(console)
     say("Drawing a tree and who may attend to whom")
     pictures = draw_trees(sentences[0], output)
-    say(f"Training {', '.join(MODELS)} on {mini_root(output)}, {seeds} seeds each")
-    from graphdep.training.table.ablation import ablate
-
-    settings = {**SETTINGS, "max_epochs": max_epochs, "root": str(mini_root(output))}
-    summary = ablate("sick-e", MODELS, range(seeds), output, settings=settings, command="graphdep demo")
-    # The paper's numbers are of another corpus.
-    summary |= {"paper": None, "title": "datasets/mini, in the format of SICK-E"}
+    root = mini_root(output)
+    say(f"Training {', '.join(AGREEMENT_MODELS)} on {root / 'agreement'}, {seeds} seeds each")
+    agreement = train_agreement(root, output, seeds, max_epochs)
+    say(f"Training {', '.join(MODELS)} on {root}, {seeds} seeds each")
+    pairs = train_pairs(root, output, seeds, max_epochs)
     say("Drawing what the trained model attends to")
-    pictures += draw_attention(summary, sentences[1], output)
+    pictures += draw_attention(pairs, sentences[1], output)
     say(f"Training {DIALOGUE} on the dialogues there, and talking to it")
-    talk(mini_root(output), output, max_epochs, console)
-    say("The table")
-    paths = report(summary, output, console)
+    talk(root, output, max_epochs, console)
+    say("The tables")
+    agreement["files"] = show(agreement, output / "agreement", console)
+    pairs["files"] = show(pairs, output, console)
     console.print(f"Pictures: {', '.join(map(str, pictures))}", soft_wrap=True, highlight=False)
-    console.print("Next, with the real SICK: graphdep ablate --task sick-e --raw-from DIR", highlight=False)
+    for what, task in (("PropBank's roles", "propbank-ewt"), ("SICK", "sick-e")):
+        command = f"{program()} ablate --task {task} --raw-from DIR"
+        console.print(f"Next, with {what}: {command}", highlight=False, markup=False, soft_wrap=True)
     if json:
-        print_json(summary | {"files": paths, "pictures": [str(path) for path in pictures]})
+        print_json(pairs | {"agreement": agreement, "pictures": [str(path) for path in pictures]})
 
 
 class Steps:
@@ -154,6 +167,57 @@ def draw_trees(sentence: Sentence, output: Path) -> list[Path]:
     return save(figures, output)
 
 
+def train_agreement(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[str, Any]:
+    """Trains on sentences in which the last noun before a verb agrees with it as its subject does, and tests
+    on those in which it does not; returns the summary, and under ``seen`` what can be seen in it.
+    """
+    from graphdep.training.table.ablation import ablate
+
+    settings = {**AGREEMENT_SETTINGS, "root": str(root / "agreement")}
+    settings["max_epochs"] = min(max_epochs, settings["max_epochs"])
+    folder = output / "agreement"
+    summary = ablate(
+        "agreement", AGREEMENT_MODELS, range(seeds), folder, settings=settings, command="graphdep demo"
+    )
+    rows = [row for row in summary["rows"] if row["n"]]
+    scores = [f"{row['name']} {row['metrics']['val_accuracy']['mean']:.2f}" for row in rows]
+    seen = (
+        "Singular or plural? In validation, as in training, the last noun before a verb has the number of "
+        f"its subject (right: {', '.join(scores)}). In the test sentences of this table it never has: a "
+        "model is right there if it goes by the subject, and the tree says which noun that is."
+    )
+    return summary | {"title": "datasets/mini/agreement, the number of verbs", "seen": seen}
+
+
+def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[str, Any]:
+    """Trains on pairs of sentences; returns the summary, and under ``seen`` what can be seen in it."""
+    from graphdep.training.table.ablation import ablate
+
+    settings = {**SETTINGS, "max_epochs": max_epochs, "root": str(root)}
+    summary = ablate("sick-e", MODELS, range(seeds), output, settings=settings, command="graphdep demo")
+    seen = (
+        "Who did what to whom? Three pairs at a time have the same words and different labels. In few epochs "
+        "dt learns who takes part, which is right in two of three; who does it to whom needs more "
+        "(--max-epochs 18)."
+    )
+    # The paper's numbers are of another corpus.
+    return summary | {"paper": None, "title": "datasets/mini, in the format of SICK-E", "seen": seen}
+
+
+def show(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
+    """Writes the files of a table, and prints it with what its rows are and what can be seen in it."""
+    from graphdep.training.table.report import rich_table, write_report
+
+    paths = write_report(summary, folder)
+    console.print(rich_table(summary))
+    lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
+    failed = [(row["name"], *item) for row in summary["rows"] for item in row["failed"].items()]
+    lines += [f"- FAILED {name} seed {seed}: {error}" for name, seed, error in failed]
+    for line in [*lines, summary["seen"], f"More: {', '.join(paths.values())}", ""]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return paths
+
+
 def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) -> list[Path]:
     """Attention heat maps of the first trained ``dt``."""
     from graphdep.data import to_data
@@ -201,3 +265,10 @@ def save(figures: dict[str, Any], output: Path) -> list[Path]:
         with atomic_path(output / name) as temporary:
             figure.savefig(temporary, dpi=130)
     return [output / name for name in figures]
+
+
+def program() -> str:
+    """What starts this program in a shell: its name where that is on the path, else as it was started."""
+    if shutil.which("graphdep"):
+        return "graphdep"
+    return sys.argv[0] if Path(sys.argv[0]).name == "graphdep" else f"{sys.executable} -m graphdep"

@@ -54,10 +54,15 @@ def predict(
     classes, the probability of each one, "probability_NAME" (in JSON one object, "probabilities"). Columns of
     the input with these names are replaced; stderr says which. If a row is wrong, nothing is written.
 
+    Labels of words go into the column of a .conllu file that they were learned from, or of a .jsonl file with
+    "words", and perhaps a "mark", into "labels".
+
     Examples:
         graphdep predict --checkpoint runs/.../best.ckpt --input new.csv --output predicted.csv
 
         graphdep predict --checkpoint runs/.../best.ckpt --input new.jsonl --text-columns text
+
+        graphdep predict --checkpoint runs/.../best.ckpt --input words.jsonl --output labelled.jsonl
     """
     if json and output is None:
         raise ValueError("--json needs --output: the predictions and the summary cannot both go to stdout")

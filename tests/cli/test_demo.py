@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 
 import pytest
+from rich.console import Console
 
 from graphdep import Sentence, datasets
 from graphdep.cli import demo
+from graphdep.datasets.mini.mini_agreement import agreement_files
 from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick
 
 
@@ -19,14 +23,13 @@ class Gold:
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
     settings = write_tiny_sick(tmp_path / "datasets" / "mini")
-    small = {
-        "hidden_channels": 8,
-        "ff_channels": 8,
-        "num_layers": 1,
-        "heads": 2,
-        "parser": settings["parser"],
-    }
-    monkeypatch.setattr(demo, "SETTINGS", {**demo.SETTINGS, **small})
+    small = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2}
+    monkeypatch.setattr(demo, "SETTINGS", {**demo.SETTINGS, **small, "parser": settings["parser"]})
+    monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, **small})
+    raw = tmp_path / "datasets" / "mini" / "agreement" / "raw"
+    raw.mkdir(parents=True)
+    for name, content in agreement_files().items():
+        (raw / name).write_bytes(b"".join(content.splitlines(keepends=True)[:24]))
     talking = {"hidden_channels": 8, "parser": write_tiny_dialogues(tmp_path / "datasets" / "mini")["parser"]}
     monkeypatch.setattr(demo, "DIALOGUE_SETTINGS", {**demo.DIALOGUE_SETTINGS, **talking})
     assert datasets  # imported before, so that the corpus keeps the true resolver
@@ -38,9 +41,23 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     assert done.exit_code == 0, done.stderr
     for text in ("1. Parsing", "<-root- ROOT", "dt-random", "no skill", "attention.png", "(reference: "):
         assert text in done.stdout
-    for name in ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", "plot.png"):
-        assert (tmp_path / "runs" / "demo" / name).read_bytes()[:4] == b"\x89PNG"
-    assert (tmp_path / "runs" / "demo" / "table.md").exists()
+    output = tmp_path / "runs" / "demo"
+    plots = ("plot.png", "agreement/plot.png")
+    for name in ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", *plots):
+        assert (output / name).read_bytes()[:4] == b"\x89PNG"
+    assert (output / "table.md").exists()
+    assert (output / "agreement" / "table.md").exists()
+    agreement, pairs = (", ".join(names) for names in (demo.AGREEMENT_MODELS, demo.MODELS))
+    assert done.stdout.index(f"Training {agreement}") < done.stdout.index(f"Training {pairs}")
+    seen = re.search(r"the number of its subject \(right: transformer (\d\.\d\d), dt", done.stdout)
+    assert 0 <= float(seen[1]) <= 1
+
+
+def test_a_run_that_failed_is_said(quick, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, "lr": 1e30})
+    summary = demo.train_agreement(tmp_path / "datasets" / "mini", tmp_path, 1, 1)
+    demo.show(summary, tmp_path / "agreement", Console())
+    assert "- FAILED transformer seed 0: " in capsys.readouterr().out
 
 
 def test_json_is_one_object(run, quick):
@@ -49,6 +66,10 @@ def test_json_is_one_object(run, quick):
     summary = json.loads(done.stdout)
     assert [row["model"] for row in summary["rows"]] == list(demo.MODELS)
     assert summary["paper"] is None
+    assert [row["model"] for row in summary["agreement"]["rows"]] == list(demo.AGREEMENT_MODELS)
+    assert all(
+        row["metrics"].keys() >= {"val_accuracy", "test_accuracy"} for row in summary["agreement"]["rows"]
+    )
 
 
 def test_corpus_is_generated_outside_a_clone(tmp_path, monkeypatch):
@@ -56,3 +77,14 @@ def test_corpus_is_generated_outside_a_clone(tmp_path, monkeypatch):
     root = demo.mini_root(tmp_path / "out")
     assert root == tmp_path / "out" / "mini"
     assert (root / "raw" / "SICK_train.txt").read_text().startswith("pair_ID\t")
+    assert (root / "agreement" / "raw" / "tense_bracket.gen").is_file()
+
+
+def test_commands_are_told_as_this_one_was_started(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    assert demo.program() == "graphdep"
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("sys.argv", [".venv/bin/graphdep", "demo"])
+    assert demo.program() == ".venv/bin/graphdep"
+    monkeypatch.setattr("sys.argv", ["graphdep/__main__.py", "demo"])
+    assert demo.program() == f"{sys.executable} -m graphdep"

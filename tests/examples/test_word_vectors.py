@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,9 +17,9 @@ from graphdep.vocab.vectors import load_vectors
 ROOT = Path(__file__).parents[2]
 
 
-def run(folder: Path, output: Path) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, output: Path, *options: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
-    command = [sys.executable, str(ROOT / "examples" / "word_vectors.py"), str(output)]
+    command = [sys.executable, str(ROOT / "examples" / "word_vectors.py"), str(output), *options]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
@@ -47,3 +48,11 @@ def test_without_the_package(tmp_path):
     assert done.returncode == 2
     assert "pip install" in done.stderr
     assert not (tmp_path / "vectors.txt").exists()
+
+
+def test_glove_from_a_package_of_npm(tmp_path):
+    vectors = {"the": [0.5, -1.0, 1.118, 0], "cat": [2.0, 0.25, 2.0156, 1]}
+    (tmp_path / "glove.json").write_text(json.dumps({"dimensions": 2, "vectors": vectors}))
+    done = run(tmp_path, tmp_path / "vectors.txt", "--glove", str(tmp_path / "glove.json"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "vectors.txt").read_text() == "the 0.50000 -1.00000\ncat 2.00000 0.25000\n"

@@ -24,7 +24,7 @@ def row_words(row: TextRow, max_words: int | None = None) -> list[str]:
     if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
         raise row_error(row.path, row.line, "'words' must be a list of words", repr(words))
     if not words:
-        raise row_error(row.path, row.line, "'words' is empty: a sentence has at least one word")
+        raise row_error(row.path, row.line, "a sentence has at least one word: 'words' is empty")
     if max_words is not None and len(words) > max_words:
         raise row_error(row.path, row.line, f"'words' has more than {max_words} words (got {len(words)})")
     return words

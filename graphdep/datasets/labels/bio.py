@@ -89,3 +89,20 @@ def bio_of(spans: Iterable[Span], length: int) -> list[str]:
             raise ValueError(f"'spans' must have no word in common (got {(start, end, label)})")
         labels[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
     return labels
+
+
+def with_insides(labels: Iterable[str]) -> tuple[str, ...]:
+    """Labels with ``I-X`` for each ``B-X``, since spans of one word in training may be longer elsewhere. All
+    that are added stand behind the others, by name.
+
+    Args:
+        labels: The labels, none of them twice.
+
+    Example:
+        >>> from graphdep.datasets.labels.bio import with_insides
+        >>> with_insides(["O", "B-ARG0", "B-ARG1", "I-ARG0"])
+        ('O', 'B-ARG0', 'B-ARG1', 'I-ARG0', 'I-ARG1')
+    """
+    known = tuple(labels)
+    insides = {f"I-{label[2:]}" for label in known if label.startswith("B-")}
+    return (*known, *sorted(insides.difference(known)))

@@ -60,9 +60,13 @@ class Column:
         found = [_values(cell).get(self.part) if self.part else cell for cell in column]
         return [self.absent if label in (None, "", "_") else label for label in found]
 
-    def write(self, sentence: Sentence, labels: Sequence[str]) -> Sentence:
-        """The sentence with other labels; a word with the label :attr:`absent` has none."""
-        cells = ["_" if label == self.absent else label for label in labels]
+    def write(self, sentence: Sentence, labels: Sequence[str | None]) -> Sentence:
+        """The sentence with other labels; a word with the label :attr:`absent`, or :obj:`None`, has none.
+
+        Raises:
+            ValueError: If a label has a ``|``, and is for a key of a list.
+        """
+        cells = ["_" if label is None or label == self.absent else label for label in labels]
         if self.part:
             old: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
             cells = [self._with(*pair) for pair in zip(old, cells)]
@@ -92,6 +96,8 @@ class Column:
         return tuple(sorted(found))
 
     def _with(self, cell: str, value: str) -> str:
+        if "|" in value:
+            raise ValueError(f"'key' {self.key!r} can hold no label with a '|' (got {value!r})")
         values = _values(cell) | {self.part: value}
         if value == "_":
             del values[self.part]

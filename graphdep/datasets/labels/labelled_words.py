@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from graphdep.io.checks import check_name, shown
+from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
+from graphdep.sentence.truncation import truncate
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,25 @@ class LabelledWords:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def cut(self, limit: WordLimit) -> LabelledWords:
+        """The example with no more words than :obj:`limit` has: as it is, or its first words.
+
+        Raises:
+            ValueError: If it has more and is not to be cut, or the marked word would be.
+        """
+        most, count = limit.max_words, len(self)
+        if count <= most:
+            return self
+        if not limit.truncate:
+            raise self.error(
+                f"{count} words, more than max_words={most}: allow more, or read the first ones with truncate"
+            )
+        if self.mark is not None and self.mark >= most:
+            raise self.error(f"the marked word {self.mark} is beyond max_words={most}")
+        tree = None if self.tree is None else truncate(self.tree, most)
+        changed: dict[str, Any] = {"words": self.words[:most], "labels": self.labels[:most], "tree": tree}
+        return dataclasses.replace(self, **changed)
 
     def error(self, message: str) -> ValueError:
         """An error that begins with the place of the example."""

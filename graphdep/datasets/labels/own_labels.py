@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,15 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
-from graphdep.datasets.labels.bio import OUTSIDE, check_bio
+from graphdep.datasets.labels.bio import OUTSIDE, check_bio, with_insides
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
-from graphdep.datasets.labels.own_sentences import check_label_file, read_own_sentences
+from graphdep.datasets.labels.own_sentences import OwnSentences, check_label_file, read_own_sentences
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
-from graphdep.sentence.truncation import truncate as cut_tree
 
 SCHEMES = ("words", "bio")
 
@@ -43,9 +43,9 @@ class OwnLabels(OwnFiles, LabelDataset):
 
     The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
     Sentences that have a tree keep it, whatever :obj:`parser` is; it parses the others. The classes are
-    learned from the training split; a label that it does not have is counted, and wrong whatever is
-    predicted. Where no word of the training split is marked, ``path_id`` is that of no mark, and counting
-    (:attr:`looks_up`) goes by the form of a word.
+    learned from the training file, whole as it is; a label that it does not have is counted, and wrong
+    whatever is predicted. Where no word of the training split is marked, ``path_id`` is that of no mark, and
+    counting (:attr:`looks_up`) goes by the form of a word.
 
     Args:
         root: Folder of what is made of the files. (default: ``"datasets/labels"``)
@@ -133,14 +133,11 @@ class OwnLabels(OwnFiles, LabelDataset):
         return super().options() | own
 
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
-        found, skipped = read_own_sentences(self.file(split), self.column, spans=self.scheme == "bio")
-        if self.scheme == "bio":
-            for example in found:
-                _check_bio(example)
+        found, skipped = self._sentences(self.file(split))
         drawn = ""
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
-        cut = [self._cut(example) for example in found]
+        cut = [example.cut(self.word_limit) for example in found]
         self._said[split] = {
             "drawn": drawn,
             "own_trees": sum(example.tree is not None for example in cut),
@@ -149,6 +146,16 @@ class OwnLabels(OwnFiles, LabelDataset):
             "truncated_words": sum(map(len, found)) - sum(map(len, cut)),
         }
         return cut
+
+    def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
+        if self._learns_labels and not self.labels:
+            # All of the training file, with what is drawn from it for validation.
+            whole = self._sentences(self.file("train")).examples
+            self.labels = self.classes([example.cut(self.word_limit) for example in whole])
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        names = super().classes(train)
+        return with_insides(names) if self.scheme == "bio" else names
 
     def notes(self, examples: list[Any]) -> dict[str, Any]:
         return super().notes(examples) | {"said": self._said[self.split]}
@@ -174,20 +181,13 @@ class OwnLabels(OwnFiles, LabelDataset):
         ]
         return described | said | {"note": "; ".join(notes)}
 
-    def _cut(self, example: LabelledWords) -> LabelledWords:
-        """An example of no more words than there may be."""
-        most, count = self.word_limit.max_words, len(example)
-        if count <= most:
-            return example
-        if not self.word_limit.truncate:
-            raise example.error(
-                f"{count} words, more than max_words={most}: allow more, or read the first ones with truncate"
-            )
-        if example.mark is not None and example.mark >= most:
-            raise example.error(f"the marked word {example.mark} is beyond max_words={most}")
-        tree = None if example.tree is None else cut_tree(example.tree, most)
-        words, labels = example.words[:most], example.labels[:most]
-        return LabelledWords(words, labels, mark=example.mark, tree=tree, place=example.place)
+    def _sentences(self, path: Path) -> OwnSentences:
+        """All that a file has."""
+        found = read_own_sentences(path, self.column, spans=self.scheme == "bio")
+        if self.scheme == "bio":
+            for example in found.examples:
+                _check_bio(example)
+        return found
 
 
 def _check_bio(example: LabelledWords) -> None:

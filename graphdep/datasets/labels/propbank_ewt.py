@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example
-from graphdep.datasets.labels.bio import OUTSIDE, bio_of
+from graphdep.datasets.labels.bio import OUTSIDE, bio_of, with_insides
 from graphdep.datasets.labels.ewt_sentences import SKELETON, TREEBANK, EWTSentence, LeftOut, read_ewt
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.label_options import LabelOptions
@@ -136,6 +137,10 @@ class PropBankEWT(LabelDataset):
             for sentence in sentences
             for predicate in sentence.skeleton.predicates
         ]
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        names = super().classes(train)
+        return with_insides(names) if self.form == "spans" else names
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
         left_out = self._left_out[self.split]

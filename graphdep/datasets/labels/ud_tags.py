@@ -44,7 +44,7 @@ class UDTags(LabelDataset):
         >>> from graphdep.datasets import UDTags
         >>> dataset = UDTags("datasets/mini/ud", key="upos")
         >>> dataset.labels[:3], dataset[0].y.shape
-        (('ADJ', 'ADP', 'ADV'), torch.Size([7]))
+        (('ADJ', 'ADP', 'AUX'), torch.Size([7]))
     """
 
     corpus = UDTreebank.corpus

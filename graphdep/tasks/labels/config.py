@@ -65,15 +65,15 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     model: str = "dt"
     key: str = setting("upos", defines=True)
     absent: str | None = setting(None, defines=True)
-    form: str | None = setting(None, defines=True, later=True)
-    name: str | None = setting(None, defines=True, later=True)
-    verbs: str | None = setting(None, defines=True, later=True)
-    train_from: str | None = setting(None, defines=True, later=True)
+    form: str | None = setting(None, later=True)
+    name: str | None = setting(None, later=True)
+    verbs: str | None = setting(None, later=True)
+    train_from: str | None = setting(None, later=True)
     ud_from: str | None = setting(None, place=True)
-    function: str | None = setting(None, defines=True, later=True)
-    sentences: int | None = setting(None, defines=True, later=True)
-    nominals: str | None = setting(None, defines=True, later=True)
-    data_seed: int | None = setting(None, defines=True, later=True)
+    function: str | None = setting(None, later=True)
+    sentences: int | None = setting(None, later=True)
+    nominals: str | None = setting(None, later=True)
+    data_seed: int | None = setting(None, later=True)
     edges: str | None = "dt"
     trees: str = "gold"
     max_distance: int = 2
@@ -128,6 +128,11 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     def has_key(self) -> bool:
         """Whether :obj:`key` says where the labels are."""
         return self.word_task.takes("key")
+
+    @property
+    def reads_own_trees(self) -> bool:
+        """Whether the trees of a file with trees are read, and not a parser's."""
+        return self._parser == "gold" or getattr(self.word_task.dataset, "keeps_trees", False)
 
     @property
     def outside(self) -> str | None:

@@ -21,6 +21,7 @@ from graphdep.tasks.labels.learning_task import LabelTask, scored_words
 from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.predict_conllu import predict_conllu
+from graphdep.tasks.labels.predict_json_lines import predict_json_lines
 from graphdep.tasks.labels.scoring import LabelScoring
 from graphdep.tasks.labels.tasks import COLUMNS, TASKS
 from graphdep.training.family.edges import preset_edges
@@ -38,6 +39,7 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
 
 LOOKUP = "lookup"
+_PREDICTED = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
 
 
 class LabelFamily(TaskFamily):
@@ -52,7 +54,7 @@ class LabelFamily(TaskFamily):
     }
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
     gives = "labels of words"
-    used_by = "`graphdep predict` with a .conllu file"
+    used_by = "graphdep.WordLabeller and `graphdep predict` with a .conllu or .jsonl file"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floors: ClassVar[Mapping[str, str]] = {LOOKUP: "look-up"}
 
@@ -135,4 +137,10 @@ class LabelFamily(TaskFamily):
         return f": give it (--{split} FILE)" if isinstance(config, OwnLabelConfig) else ""
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        return predict_conllu(cast(LabelTask, task), request)
+        suffix, name = request.source.suffix.lower(), request.state.config.task
+        if suffix not in _PREDICTED:
+            raise ValueError(
+                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "
+                f"{' or '.join(_PREDICTED)} file (got {str(request.source)!r})"
+            )
+        return _PREDICTED[suffix](cast(LabelTask, task), request)

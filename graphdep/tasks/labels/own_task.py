@@ -19,5 +19,9 @@ class OwnWordLabels(ParsedWordLabels):
     kind: ClassVar[str] = "own-labels"
 
     @property
+    def needs_mark(self) -> bool:
+        return False
+
+    @property
     def looked_up(self) -> str:
         return f"{super().looked_up}, or where training has no mark, of each word form"

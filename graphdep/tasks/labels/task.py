@@ -43,6 +43,11 @@ class WordLabels(Task):
         return _MAIN[self.main]
 
     @property
+    def needs_mark(self) -> bool:
+        """Whether nothing can be said of a sentence in which no word is marked."""
+        return self.marked
+
+    @property
     def looked_up(self) -> str:
         """What stands for a word where labels are counted, for people."""
         return "way through the tree from the marked word, of up to two arcs" if self.marked else "word form"

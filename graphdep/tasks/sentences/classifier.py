@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import json
 import os
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from rich.console import Console
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.io import atomic_path
 from graphdep.io.checks import check_list, check_name, check_text, shown
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
-from graphdep.tasks.sentences.csv_config import CSVConfig
 from graphdep.tasks.sentences.predictor import Predictor, check_examples, place_in
-from graphdep.training import TrainConfig, load_splits, load_task, run_folder, train
-from graphdep.training.family.model_preset import resolve_model
-from graphdep.training.runner.checkpoint import RunState, save_task
-from graphdep.training.runner.predictor import check_batch_size, parser_to_use, resolve_device
-from graphdep.transforms.registry import as_given, name_of
+from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.runner.predictor import check_batch_size
+from graphdep.training.runner.task_estimator import TaskEstimator, plain
 
 if TYPE_CHECKING:
     from graphdep.visualization import AttentionMap
 
 _COLUMNS = ("first", "second")
-_FITTED = "the classifier"
-_NEEDED = ("train", "text_columns", "label_column")
 
 
-class SequenceClassifier(ClassifierMixin, BaseEstimator):
+class SequenceClassifier(ClassifierMixin, TaskEstimator):
     r"""Classifies texts or pairs of texts with a Transformer whose attention follows their syntax.
 
     :meth:`fit` parses the texts and fine-tunes a pretrained encoder on them, or trains one from nothing, as
@@ -93,8 +81,11 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         (1,)
     """
 
+    task = "csv"
+    called = "the classifier"
+    own = ("text_columns", "label_column")
+    needed = ("train", *own)
     _predictor: Predictor | None = None
-    _trained_edges: str | BaseTransform | None = None
 
     def __init__(
         self,
@@ -137,7 +128,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
                 setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        limit = WordLimit(_plain(self.max_words), _plain(self.truncate))
+        limit = WordLimit(plain(self.max_words), plain(self.truncate))
         examples = [
             tuple(
                 limit.text(text, repr(place_in("X", n, column, len(row)))) for column, text in enumerate(row)
@@ -148,9 +139,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         classes = np.unique(labels)
         if len(classes) < 2:
             raise ValueError(f"'y' must have at least two classes (got {classes.tolist()})")
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name if self.folder is None else self.folder).absolute()
-            self._fit(examples, labels, folder)
+        columns = _COLUMNS[: len(examples[0])]
+        rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        self._train_on(text, "texts", text_columns=",".join(columns), label_column="label")
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -171,10 +163,10 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "classes_")
         assert self._predictor is not None
-        batch_size = _plain(self.batch_size)
+        batch_size = plain(self.batch_size)
         check_batch_size(batch_size)
         self._predictor.batch_size = batch_size
-        self._predictor.limit = WordLimit(_plain(self.max_words), _plain(self.truncate))
+        self._predictor.limit = WordLimit(plain(self.max_words), plain(self.truncate))
         examples = check_examples("X", X, self._predictor.config.num_texts)
         logits = self._predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
         self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
@@ -204,9 +196,7 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         kept or others, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
         ``label_column``, each by ``--set``.
         """
-        check_is_fitted(self, "classes_")
-        assert self._predictor is not None
-        save_task(file, self._predictor.task, self._predictor.state)
+        super().save(file)
 
     @classmethod
     def load(
@@ -236,111 +226,11 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
             ValueError: If it is no checkpoint, the model does not classify, the parser has to be given, or
                 the edges are others than those of the training.
         """
-        task, state = load_task(file, edges)
-        name = parser_to_use(file, state.config.parser, parser)
-        config = state.config
-        options: dict[str, Any] = {
-            "parser": name,
-            "device": device,
-            "batch_size": batch_size,
-            "random_state": config.seed,
-        }
-        if isinstance(config, CSVConfig):
-            options["validation_fraction"] = config.val_fraction
-            options |= {"max_words": config.max_words, "truncate": config.truncate}
-        loaded = cls(config.encoder, config.model, **options)
-        loaded.settings = loaded._settings_of(config)
-        trained = loaded.settings.pop("edges", None)
-        loaded.edges = as_given(trained) if edges is None else edges
-        loaded._set(task, state, os.fspath(file))
-        return loaded
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments, settings among them."""
-        return {**super().get_params(deep), **self.settings}
-
-    def set_params(self, **params: Any) -> SequenceClassifier:
-        """Changes arguments; a name that is none is a setting of the training."""
-        own = self._get_param_names()
-        super().set_params(**{name: value for name, value in params.items() if name in own})
-        self.settings = {**self.settings, **{n: value for n, value in params.items() if n not in own}}
-        return self
-
-    def _fit(self, examples: list[tuple[str, ...]], labels: np.ndarray, folder: Path) -> None:
-        columns = _COLUMNS[: len(examples[0])]
-        rows = ({**dict(zip(columns, x)), "label": y} for x, y in zip(examples, labels.tolist()))
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        # Fits in one folder, such as those of a search, do not write over each other's texts.
-        path = folder / f"texts-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
-        config = self._config(path, columns, folder)
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="")
-        splits = load_splits(config)
-        console = Console(stderr=True, quiet=not self.progress)
-        run = run_folder(config, splits, folder)
-        result = train(config, run, splits=splits, console=console)
-        task, state = load_task(result["checkpoint"])
-        if self.folder is None:  # the files are gone by the end
-            config = config.replace(train=path.name, root=None)
-            result |= {"checkpoint": None, "config": config.to_dict()}
-        self._set(task, dataclasses.replace(state, config=config), _FITTED)
-        self.result_ = result
-
-    def _config(self, path: Path, columns: Sequence[str], folder: Path) -> TrainConfig:
-        if not isinstance(self.parser, str):
-            raise TypeError(f"'parser' must be a name where a model is trained (got {shown(self.parser)})")
-        given = self._given(path, columns, folder)
-        settings = {name: _plain(value) for name, value in self.settings.items()}
-        twice = sorted(given.keys() & settings.keys())
-        if twice:
-            raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
-        scratch = self.encoder == "transformer"
-        model = _plain(self.model) or ("dt" if scratch else "bert-dam-basic")
-        if scratch and resolve_model(model, CSVConfig.models).overrides.get("encoder") not in (
-            None,
-            *CSVConfig.encoders,
-        ):
-            raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got 'transformer')")
-        return TrainConfig.of(model, **given, **settings)
-
-    def _given(self, path: Path, columns: Sequence[str], folder: Path) -> dict[str, Any]:
-        """The settings that arguments stand for, or :meth:`fit` gives; besides :obj:`model`."""
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = check_random_state(seed).randint(2**31 - 1)
-        on_cpu = resolve_device(self.device).type == "cpu"
-        given = {
-            "task": "csv",
-            "train": str(path),
-            "text_columns": ",".join(columns),
-            "label_column": "label",
-            "root": str(folder / "data"),
-            "parser": self.parser,
-            **({} if self.edges is None else {"edges": name_of(self.edges)}),
-            "val_fraction": self.validation_fraction,
-            "val_seed": int(seed),
-            "seed": int(seed),
-            "batch_size": self.batch_size,
-            "max_words": self.max_words,
-            "truncate": self.truncate,
-            "accelerator": "auto" if self.device is None else "cpu" if on_cpu else "gpu",
-            **({} if self.encoder == "transformer" else {"encoder": os.fspath(self.encoder)}),
-        }
-        return {name: _plain(value) for name, value in given.items()}
-
-    def _settings_of(self, config: TrainConfig) -> dict[str, Any]:
-        """The settings of a trained model that neither its preset nor an argument has, so that a copy of it
-        trains alike.
-        """
-        needed = {name: getattr(config, name) for name in _NEEDED if hasattr(config, name)}
-        preset = type(config).of(config.model, task=config.task, **needed).to_dict()
-        elsewhere = {"model", "encoder", *self._given(Path(), (), Path()), *CSVConfig.places}
-        own = {name: value for name, value in config.to_dict().items() if value != preset[name]}
-        return {name: value for name, value in own.items() if name not in elsewhere}
+        return cls._load(file, edges, parser, device, batch_size)
 
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
-        options: dict[str, Any] = {"batch_size": _plain(self.batch_size), "device": self.device}
+        options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
         predictor = Predictor(task, state, self.parser, name, progress=False, **options)
         if predictor.labels is None:
             raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
@@ -349,25 +239,6 @@ class SequenceClassifier(ClassifierMixin, BaseEstimator):
         self._order = sorted(range(len(labels)), key=labels.__getitem__)
         self._trained_edges = self.edges
         self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {key: value for key, value in super().__getstate__().items() if key != "_predictor"}
-        if self._predictor is not None:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder, "model.ckpt")
-                self.save(path)
-                state["_checkpoint"] = path.read_bytes()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        checkpoint = state.pop("_checkpoint", None)
-        super().__setstate__(state)
-        if checkpoint is None:
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model.ckpt")
-            path.write_bytes(checkpoint)
-            self._set(*load_task(path, self._trained_edges), _FITTED)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -381,7 +252,7 @@ def _check_labels(y: Any, count: int) -> np.ndarray:
         y = column_or_1d(y, warn=True)
     values = y.tolist() if hasattr(y, "tolist") else y
     check_list("y", values)
-    values = [_plain(value) for value in values]
+    values = [plain(value) for value in values]
     if len(values) != count:
         raise ValueError(f"'y' must have a label for each of {count} texts (got {len(values)})")
     for number, value in enumerate(values):
@@ -394,8 +265,3 @@ def _check_labels(y: Any, count: int) -> np.ndarray:
     labels = np.array(values)
     check_classification_targets(labels)
     return labels
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
-    return value.item() if isinstance(value, np.generic) else value

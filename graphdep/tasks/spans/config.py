@@ -48,10 +48,10 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
 
     task: str = "semeval2010"
     model: str = "dt"
-    direction: bool | None = setting(None, defines=True)
-    domain: str | None = setting(None, defines=True)
-    polarities: int | None = setting(None, defines=True)
-    negatives: float | None = setting(None, defines=True)
+    direction: bool | None = None
+    domain: str | None = None
+    polarities: int | None = None
+    negatives: float | None = None
     val_fraction: float | None = None
     val_seed: int | None = None
     readout: str = setting("mean", choices=("mean", "top"), defines=True)

@@ -148,5 +148,7 @@ class Splits:
 
 def example_sizes(dataset: ParsedDataset) -> Tensor:
     """Nodes and target tokens of every example, ``[num_examples]``."""
-    sizes = sum(dataset.slices[key].diff() for key in ("node_type", "target_ids") if key in dataset.slices)
-    return sizes[list(dataset.indices())]
+    keys = [key for key in ("node_type", "target_ids") if key in dataset._data]
+    if dataset.slices is None:  # PyG has no bounds of a single example
+        return torch.tensor([sum(dataset._data[key].numel() for key in keys)])
+    return sum(dataset.slices[key].diff() for key in keys)[list(dataset.indices())]

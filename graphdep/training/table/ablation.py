@@ -61,7 +61,7 @@ class Row:
         for key in ("parameters", "epochs", "seconds_per_epoch"):
             values = [result[key] for result in self.results]
             summary[key] = statistics.fmean(values) if values else None
-        summary["capped"] = sum(r["best_epoch"] == r["config"]["max_epochs"] for r in self.results)
+        summary["capped"] = sum(_capped(result) for result in self.results)
         summary["checkpoints"] = [result["checkpoint"] for result in self.results]
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
         return summary
@@ -247,3 +247,9 @@ def _configs(model: str, task: str, seeds: Sequence[int], settings: Mapping[str,
 def _check(name: str, values: Sequence[object]) -> None:
     if not values or len(set(values)) != len(values):
         raise ValueError(f"'{name}' must name at least one, each once (got {list(values)})")
+
+
+def _capped(result: Mapping[str, Any]) -> bool:
+    """Whether a run might have become better with more epochs; one that keeps its last one says nothing."""
+    config = result["config"]
+    return config.get("keep") != "last" and result["best_epoch"] == config["max_epochs"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.bio import bio_of, check_bio, spans_of
+from graphdep.datasets.labels.bio import bio_of, check_bio, spans_of, with_insides
 
 names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
 
@@ -86,6 +86,12 @@ def test_labels_that_are_none_of_spans(label):
 def test_wrong_spans(spans, message):
     with pytest.raises(ValueError, match=message):
         bio_of(spans, 3)
+
+
+def test_what_begins_can_go_on():
+    assert with_insides(["O", "B-B", "B-A", "I-B"]) == ("O", "B-B", "B-A", "I-B", "I-A")
+    assert with_insides(["B-A", "I-A"]) == ("B-A", "I-A")
+    assert with_insides(["O", "I-A"]) == ("O", "I-A")
 
 
 @given(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B", None]), max_size=6))

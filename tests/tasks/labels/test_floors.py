@@ -119,8 +119,8 @@ def test_words_that_were_cut_are_wrong_in_floors_too(roles, tokens):
     whole = PropBankEWT(roles, "test", form="spans")
     options = {"form": "spans", "tokens": tokens, "max_length": 24}
     train, cut = (PropBankEWT(roles, split, **options) for split in ("train", "test"))
-    keys, away, words = labelled_words(cut)
-    all_keys, none, all_words = labelled_words(whole)
+    keys, away, words = labelled_words(cut, "path")
+    all_keys, none, all_words = labelled_words(whole, "path")
     assert not none.any()
     assert 0 < away.sum() < len(away)
     for column, expected in zip(words, all_words):  # the same rows in the same order
@@ -143,7 +143,7 @@ def test_words_that_were_cut_are_wrong_in_floors_too(roles, tokens):
 def test_a_part_of_a_split_has_its_own_words(roles):
     whole = PropBankEWT(roles, "test")
     some = whole[[4, 1]]
-    _, _, words = labelled_words(some)
+    _, _, words = labelled_words(some, "form")
     assert words.example.tolist() == [
         number for number in (4, 1) for y in whole[number].y.tolist() if y != -100
     ]

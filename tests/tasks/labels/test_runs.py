@@ -15,6 +15,7 @@ from graphdep.training import TrainConfig, load_task, read_checkpoint, train
 from graphdep.training.runner.predictions import read_predictions
 
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=2")
+SCORES = ("accuracy", "f1", "macro_f1", "exact")
 SETS = [part for text in (*SIZES, "lr=0.05", "accelerator=cpu") for part in ("--set", text)]
 
 
@@ -30,8 +31,10 @@ def test_it_learns_what_a_word_is(tiny, tmp_path):
     settings = {**tiny, "max_epochs": 40, "hidden_channels": 16, "lr": 0.02, "patience": None, "dropout": 0.0}
     result = train(TrainConfig.of("dt", **settings), tmp_path)
     assert evaluate_own(tmp_path / "best.ckpt", "train")["metrics"]["train_accuracy"] > 0.9
-    names = {f"{split}_{metric}" for split in ("val", "test") for metric in ("accuracy", "macro_f1")}
+    names = {f"{split}_{metric}" for split in ("val", "test") for metric in SCORES}
+    assert result["metrics"].keys() >= names
     assert result["floor"].keys() == names | {f"{name}_lookup" for name in names}
+    assert sum(row["there"] for row in result["tables"]["test"]["labels"]) == 13
     assert result["data"]["notes"][-1].startswith("test: 13 of 13 words are scored by their upos, 1 with")
     assert result["data"]["examples"]["test"] == 2
     target, prediction = read_predictions(tmp_path / "predictions.csv")
@@ -161,14 +164,14 @@ def test_files_that_cannot_be_labelled(run, tiny, tmp_path):
     (tmp_path / "new.conllu").write_text("1\tA\n")
     (tmp_path / "good.conllu").write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *checkpoint, "new.csv")
-    assert "which labels the words of a .conllu file (got 'new.csv')" in done.stderr
+    assert "which labels the words of a .conllu or .jsonl file (got 'new.csv')" in done.stderr
     assert "new.conllu:1: " in run("predict", *checkpoint, "new.conllu").stderr
     assert run("predict", *checkpoint, "good.conllu").exit_code == 0
     done = run("predict", *checkpoint, "good.conllu", "--text-columns", "text")
     assert "'text_columns' is for files of texts" in done.stderr
     assert "'truncate' is for files" in run("predict", *checkpoint, "good.conllu", "--truncate").stderr
     done = run("embed", "a text", "--checkpoint", tmp_path / "run" / "best.ckpt")
-    assert "gives no sentence vectors but labels of words: see `graphdep predict`" in " ".join(
+    assert "gives no sentence vectors but labels of words: see graphdep.WordLabeller" in " ".join(
         done.stderr.split()
     )
 

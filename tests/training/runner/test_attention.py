@@ -58,6 +58,7 @@ PRETRAINED = {
     "pretrained pair": ("bert", "mrpc", LENGTH, PAIR, TWO),
     "pretrained sentence dt": ("bert-dt", "sst", LENGTH, ONE, TWO),
     "pretrained g2g": ("bert-g2g", "sst", LENGTH, ONE, TWO),
+    "pretrained labels": ("bert-dt", "ud-tags", LENGTH, ONE, TWO),
     "pretrained dam": ("bert-dam-basic", "mrpc", LENGTH, PAIR, TWO),
     "pretrained selection": ("bert-sia", "ubuntu", LENGTH, TURNS, SIA),
     "post-training": ("bert-fp", "post-train", LENGTH, TURNS, TWO),
@@ -78,9 +79,8 @@ def write(path, model, task, settings):
     pretrained = load_pretrained(config) if config.pretrained else None
     vocab, known = (Vocab(words[1:]), None) if pretrained is None else (NO_WORDS, encoder_state(pretrained))
     relations, labels = RelationVocab(), ["NOUN", "VERB"] if task == "ud-tags" else None
-    learning = build_task(
-        config, Parts(len(vocab), len(relations), None, pretrained, len(labels or []) or None)
-    )
+    classes = len(labels or []) or None
+    learning = build_task(config, Parts(len(vocab), len(relations), None, pretrained, classes, labels))
     for parameter in learning.parameters():  # near 0 all weights would be alike
         torch.nn.init.normal_(parameter, std=0.3)
     save_task(path, learning, RunState(config, vocab, relations, {}, None, known, labels))

@@ -1,0 +1,90 @@
+"""Files of JSON lines with the labels that a trained model gives their words."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.row_words import row_tree, row_words
+from graphdep.datasets.base.text_rows import TextRow, read_text_rows
+from graphdep.datasets.labels.own_sentences import row_mark
+from graphdep.parsing.word_limit import WordLimit
+from graphdep.sentence import Sentence
+from graphdep.sentence.truncation import truncate
+from graphdep.tasks.labels.config import LabelConfig
+from graphdep.tasks.labels.learning_task import LabelTask
+from graphdep.tasks.labels.task import WordLabels
+from graphdep.tasks.labels.word_predictor import WordPredictor
+from graphdep.training.family.file_prediction import FilePrediction, FileRequest
+from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.runner.predictor import parser_to_use
+
+_LABELS = "labels"
+
+
+def predict_json_lines(task: LabelTask, request: FileRequest) -> FilePrediction:
+    """A file of ``{"words": [...], "mark": 3}`` with the ``labels`` that a model gives the words; those that
+    are there are replaced, and all else stays as it is. ``head`` and ``deprel`` are the tree of a sentence;
+    one without them is parsed. A word that is not read, beyond the limit of words or where a pretrained
+    encoder has no room for it, has ``null``.
+
+    Raises:
+        ValueError: If a row is wrong, has no mark where the model needs one, or has one where it knows none,
+            with file, line and value; an option is for texts; or the model has diverged.
+        OSError: If the file cannot be read.
+    """
+    state = cast(RunState, request.state)
+    config = cast(LabelConfig, state.config)
+    if request.text_columns:
+        raise ValueError(f"'text_columns' is for files of texts (got {request.text_columns!r})")
+    rows = read_text_rows(request.source, ["words"])
+    sentences = [_sentence(row, request.limit) for row in rows]
+    marks = [_mark(row, len(sentence), config.word_task) for row, sentence in zip(rows, sentences)]
+    whole = all(isinstance(sentence, Sentence) for sentence in sentences)
+    parser = "bundled" if whole else parser_to_use(request.checkpoint, config.parser, request.parser)
+    predictor = WordPredictor(task, state, parser, request.checkpoint, batch_size=request.batch_size)
+    answers = predictor.answers(predictor.trees(sentences), marks)
+    lines, cut = [], 0
+    for row, answer in zip(rows, answers):
+        missing = len(row.values["words"]) - len(answer.labels)
+        labels = [*answer.labels, *[None] * missing]
+        cut += labels.count(None)
+        lines.append(json.dumps(row.values | {_LABELS: labels}, ensure_ascii=False) + "\n")
+    words, replaced = (
+        sum(len(row.values["words"]) for row in rows),
+        sum(_LABELS in row.values for row in rows),
+    )
+    counts = {"parsed": predictor.parsed, "parser_failures": predictor.parser_failures, "cut_words": cut}
+    return FilePrediction(
+        "".join(lines),
+        {"sentences": len(rows), "words": words, **counts, "replaced": replaced},
+        [
+            *([f"{replaced} rows had labels, which are replaced"] if replaced else []),
+            *([f"{cut} words are not read, and have no label"] if cut else []),
+            f"labels of {words} words in {len(rows)} sentences, {predictor.parsed} of them parsed, "
+            f"{predictor.parser_failures} with a chain tree",
+        ],
+    )
+
+
+def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
+    """The words that are read, or the tree of them."""
+    words = row_words(row)
+    tree = row_tree(row, words)
+    most = limit.max_words
+    if len(words) > most and not limit.truncate:
+        message = f"'words' has more than max_words={most} words: allow more, or read the first with truncate"
+        raise row_error(row.path, row.line, message, str(len(words)))
+    return words[:most] if tree is None else truncate(tree, most)
+
+
+def _mark(row: TextRow, left: int, task: WordLabels) -> int | None:
+    mark = row_mark(row, row.values["words"])
+    if mark is None and task.needs_mark:
+        raise row_error(row.path, row.line, "no 'mark': the model labels words as a marked one sees them")
+    if mark is not None and not task.marked:
+        raise row_error(row.path, row.line, "'mark' is for models that have learned from marks", str(mark))
+    if mark is not None and mark >= left:
+        raise row_error(row.path, row.line, "'mark' is a word that is not read", str(mark))
+    return mark

@@ -1,0 +1,225 @@
+"""Training and prediction of a task as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import tempfile
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from rich.console import Console
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch_geometric.transforms import BaseTransform
+from typing_extensions import Self
+
+from graphdep.io import atomic_path
+from graphdep.io.checks import shown
+from graphdep.parsing import Parser
+from graphdep.training.family.by_task import load_splits
+from graphdep.training.family.model_preset import resolve_model
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.runner.checkpoint import RunState, load_task, save_task
+from graphdep.training.runner.predictor import parser_to_use, resolve_device
+from graphdep.training.runner.run import run_folder, train
+from graphdep.transforms.registry import as_given, name_of
+
+_SCRATCH = (None, "transformer")
+
+
+class TaskEstimator(BaseEstimator):
+    """What estimators have in common that write their examples to a file and train a task on it.
+
+    A subclass spells the arguments, and keeps them as attributes of their names, those that are none of its
+    own as :attr:`settings`. It says what it needs (:attr:`task` and the other class variables), gives
+    :meth:`_train_on` the content of the file, and takes up what was trained (:meth:`_set`).
+    """
+
+    task: ClassVar[str]
+    """The task that is trained, on a file of one's own."""
+    called: ClassVar[str] = "the model"
+    """What one that was fitted is called in messages."""
+    own: ClassVar[tuple[str, ...]] = ()
+    """Settings that :meth:`_train_on` gets from the subclass."""
+    needed: ClassVar[tuple[str, ...]] = ("train",)
+    """Settings without which there are none."""
+    usual_models: ClassVar[tuple[str, str]] = ("dt", "bert-dam-basic")
+    """The models where none is named, from nothing and on a pretrained encoder."""
+
+    encoder: str | os.PathLike[str] | None
+    model: str | None
+    edges: str | BaseTransform | None
+    parser: str | Parser
+    validation_fraction: float
+    random_state: int | np.random.RandomState | None
+    batch_size: int
+    device: str | torch.device | None
+    progress: bool
+    folder: str | os.PathLike[str] | None
+    max_words: int
+    truncate: bool
+    settings: dict[str, Any]
+    _predictor: Any = None
+    _trained_edges: str | BaseTransform | None = None
+
+    @abstractmethod
+    def _set(self, task: Any, state: RunState, name: str) -> None:
+        """Takes up a trained model: sets :attr:`_predictor`, and attributes that end in ``_``."""
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """Writes the trained model, whole or not at all."""
+        check_is_fitted(self, "classes_")
+        save_task(file, self._predictor.task, self._predictor.state)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments, settings among them."""
+        return {**super().get_params(deep), **self.settings}
+
+    def set_params(self, **params: Any) -> Self:
+        """Changes arguments; a name that is none is a setting of the training."""
+        own = self._get_param_names()
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        self.settings = {**self.settings, **{n: value for n, value in params.items() if n not in own}}
+        return self
+
+    def _train_on(self, text: str, name: str, **own: Any) -> None:
+        """Trains on a file with that content, whose name begins with ``name``, and takes up the model;
+        ``own`` are the settings that :attr:`own` names.
+        """
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary if self.folder is None else self.folder).absolute()
+            self._train_in(folder, text, name, own)
+
+    def _train_in(self, folder: Path, text: str, name: str, own: Mapping[str, Any]) -> None:
+        # Fits in one folder, such as those of a search, do not write over each other's texts.
+        path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+        config = self._config(path, folder, own)
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="")
+        splits = load_splits(config)
+        console = Console(stderr=True, quiet=not self.progress)
+        run = run_folder(config, splits, folder)
+        result = train(config, run, splits=splits, console=console)
+        task, state = load_task(result["checkpoint"])
+        if self.folder is None:  # the files are gone by the end
+            config = config.replace(train=path.name, root=None)
+            result |= {"checkpoint": None, "config": config.to_dict()}
+        self._set(task, dataclasses.replace(state, config=config), self.called)
+        self.result_ = result
+
+    def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
+        if not isinstance(self.parser, str):
+            raise TypeError(f"'parser' must be a name where a model is trained (got {shown(self.parser)})")
+        given = self._given(path, folder, own)
+        settings = {name: plain(value) for name, value in self.settings.items()}
+        twice = sorted(given.keys() & settings.keys())
+        if twice:
+            raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
+        scratch, known = self.encoder in _SCRATCH, TrainConfig.of_task(self.task)
+        model = plain(self.model) or self.usual_models[not scratch]
+        if scratch and resolve_model(model, known.models).overrides.get("encoder") not in (
+            None,
+            *known.encoders,
+        ):
+            raise ValueError(f"model {model!r} needs a pretrained 'encoder' (got {self.encoder!r})")
+        return TrainConfig.of(model, **given, **settings)
+
+    def _given(self, path: Path, folder: Path, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that arguments stand for, or :meth:`fit` gives; besides :obj:`model`."""
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        on_cpu = resolve_device(self.device).type == "cpu"
+        given = {
+            "task": self.task,
+            "train": str(path),
+            **own,
+            "root": str(folder / "data"),
+            "parser": self.parser,
+            **({} if self.edges is None else {"edges": name_of(self.edges)}),
+            "val_fraction": self.validation_fraction,
+            "val_seed": int(seed),
+            "seed": int(seed),
+            "batch_size": self.batch_size,
+            "max_words": self.max_words,
+            "truncate": self.truncate,
+            "accelerator": "auto" if self.device is None else "cpu" if on_cpu else "gpu",
+            **({} if self.encoder in _SCRATCH else {"encoder": os.fspath(self.encoder)}),
+        }
+        return {name: plain(value) for name, value in given.items()}
+
+    @classmethod
+    def _load(
+        cls,
+        file: str | os.PathLike[str],
+        edges: str | BaseTransform | None,
+        parser: str | Parser | None,
+        device: str | torch.device | None,
+        batch_size: int,
+    ) -> Self:
+        """A trained model from a checkpoint, with arguments and settings of which a copy trains alike."""
+        task, state = load_task(file, edges)
+        config = state.config
+        options: dict[str, Any] = {
+            "parser": parser_to_use(file, config.parser, parser),
+            "device": device,
+            "batch_size": batch_size,
+            "random_state": config.seed,
+        }
+        loaded = cls(**options, **cls._arguments_of(config))
+        loaded.settings = loaded._settings_of(config)
+        trained = loaded.settings.pop("edges", None)
+        loaded.edges = as_given(trained) if edges is None else edges
+        loaded._set(task, state, os.fspath(file))
+        return loaded
+
+    @classmethod
+    def _arguments_of(cls, config: Any) -> dict[str, Any]:
+        """The arguments that a trained model's settings are."""
+        arguments = {"encoder": config.encoder, "model": config.model}
+        if config.kind != TrainConfig.of_task(cls.task).kind:
+            return arguments
+        files = {"max_words": config.max_words, "truncate": config.truncate}
+        return {**arguments, **files, "validation_fraction": config.val_fraction}
+
+    def _settings_of(self, config: TrainConfig) -> dict[str, Any]:
+        """The settings of a trained model that neither its preset nor an argument has, so that a copy of it
+        trains alike.
+        """
+        needed = {name: getattr(config, name) for name in self.needed if hasattr(config, name)}
+        preset = type(config).of(config.model, task=config.task, **needed).to_dict()
+        places = TrainConfig.of_task(self.task).places
+        elsewhere = {"model", "encoder", *self._given(Path(), Path(), {}), *self.own, *places}
+        own = {name: value for name, value in config.to_dict().items() if value != preset[name]}
+        return {name: value for name, value in own.items() if name not in elsewhere}
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {key: value for key, value in super().__getstate__().items() if key != "_predictor"}
+        if self._predictor is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "model.ckpt")
+                self.save(path)
+                state["_checkpoint"] = path.read_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        checkpoint = state.pop("_checkpoint", None)
+        super().__setstate__(state)
+        if checkpoint is None:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.ckpt")
+            path.write_bytes(checkpoint)
+            self._set(*load_task(path, self._trained_edges), self.called)
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number, as searches have them, as one of Python, which a checkpoint can hold."""
+    return value.item() if isinstance(value, np.generic) else value

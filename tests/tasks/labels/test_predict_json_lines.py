@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from graphdep.cli import app
+from graphdep.datasets import PropBankEWT
+from graphdep.io import read_conllu
+from graphdep.testing.tiny_roles import write_tiny_propbank
+from graphdep.training import TrainConfig, train
+from graphdep.training.runner.predictions import read_predictions
+
+SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
+SHORT = {"max_epochs": 3, "batch_size": 4, "lr": 0.05, "accelerator": "cpu", "min_freq": 1, "parser": "chain"}
+NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve")
+ROWS = [
+    {"words": [a, "sees", b], "labels": ["A0", None, "A1"], "mark": 1, "id": f"{a}{b}"}
+    for a in NAMES
+    for b in NAMES
+    if a != b
+]
+TREE = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
+
+
+def write(path: Path, rows) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def rows_of(text: str) -> list[dict]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs a command, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "150")
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> str:
+    """Of a model of marks, with a chain that is learned."""
+    folder = tmp_path_factory.mktemp("own")
+    places = {"train": str(write(folder / "train.jsonl", ROWS)), "root": str(folder / "root")}
+    rows = [{**row, "labels": ["O" if label is None else label for label in row["labels"]]} for row in ROWS]
+    places["train"] = str(write(folder / "train.jsonl", rows))
+    places["test"] = str(write(folder / "test.jsonl", ROWS))
+    config = TrainConfig.of("dt", task="labels", **places, **SIZES, **SHORT, crf=True)
+    return train(config, folder / "run")["checkpoint"]
+
+
+def test_the_labels_are_those_that_are_scored(run, checkpoint, tmp_path):
+    source, output = write(tmp_path / "new.jsonl", ROWS), tmp_path / "out.jsonl"
+    options = ["--checkpoint", checkpoint, "--parser", "chain"]
+    done = run("predict", *options, "--input", source, "--output", output, "--json")
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["sentences"], summary["words"], summary["replaced"]) == (20, 60, 20)
+    assert (summary["parsed"], summary["parser_failures"], summary["cut_words"]) == (20, 0, 0)
+    assert "20 rows had labels, which are replaced" in done.stderr
+    found = rows_of(output.read_text())
+    assert [{**row, "labels": None} for row in found] == [{**row, "labels": None} for row in ROWS]
+    labels = [label for row in found for label, old in zip(row["labels"], (0, None, 0)) if old is not None]
+    # Codes of labels: 0 for O, and the others by name.
+    _, prediction = read_predictions(Path(checkpoint).with_name("predictions.csv"))
+    assert [["O", "A0", "A1"].index(label) for label in labels] == prediction.tolist()
+    again = run("predict", *options, "--input", source, "--batch-size", 1)
+    assert again.stdout == output.read_text()
+
+
+def test_trees_marks_and_long_sentences(run, checkpoint, tmp_path):
+    options = ["--checkpoint", checkpoint, "--input"]
+    whole = write(tmp_path / "trees.jsonl", [{"words": ["Ann", "sees", "Bob"], **TREE}])
+    done = run("predict", *options, whole)  # no parser has to be named where none is needed
+    assert done.exit_code == 0, done.stderr
+    assert len(rows_of(done.stdout)[0]["labels"]) == 3
+    plain = write(tmp_path / "plain.jsonl", [{"words": ["Ann", "sees", "Bob"]}])
+    assert "only 'bundled' is taken from a checkpoint" in run("predict", *options, plain).stderr
+    options = ["--checkpoint", checkpoint, "--parser", "chain", "--max-words", 3, "--input"]
+    long = write(tmp_path / "long.jsonl", [{"words": ["Ann", "sees", "Bob", "now"]}])
+    assert f"{long}:1: 'words' has more than max_words=3 words" in run("predict", *options, long).stderr
+    done = run("predict", *options, long, "--truncate")
+    row = rows_of(done.stdout)[0]
+    assert row["labels"][3] is None
+    assert None not in row["labels"][:3]
+    assert "1 words are not read, and have no label" in done.stderr
+    late = write(tmp_path / "late.jsonl", [{"words": ["Ann", "sees", "Bob", "now"], "mark": 3}])
+    assert "'mark' is a word that is not read" in run("predict", *options, late, "--truncate").stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"words": []}, "new.jsonl:2: a sentence has at least one word"),
+        ({"labels": []}, "new.jsonl:2: no column 'words'"),
+        ({"words": ["a"], "mark": 1}, "new.jsonl:2: 'mark' must be from 0 to 0 (got '1')"),
+        ({"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
+        ({"words": ["a"], "head": [0]}, "new.jsonl:2: 'head' and 'deprel' must both be lists"),
+    ],
+)
+def test_rows_that_are_none(run, checkpoint, tmp_path, row, message):
+    source = write(tmp_path / "new.jsonl", [ROWS[0], row])
+    options = ["--checkpoint", checkpoint, "--parser", "chain", "--input", source]
+    done = run("predict", *options, "--output", "out.jsonl")
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "out.jsonl").exists()
+    assert "'text_columns' is for files of texts" in run("predict", *options, "--text-columns", "a").stderr
+
+
+def test_a_treebank_without_a_column_of_theirs(run, checkpoint, tmp_path):
+    source = tmp_path / "new.conllu"
+    source.write_text("1\tAnn\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tsleeps\t_\tY\t_\t_\t0\troot\t_\tA=b\n\n")
+    done = run("predict", "--checkpoint", checkpoint, "--input", source, "--output", "out.conllu")
+    assert done.exit_code == 0, done.stderr
+    (sentence,) = read_conllu(tmp_path / "out.conllu")
+    assert sentence.upos == ["X", "Y"]
+    labels = {"A0", "A1", "O"}
+    assert sentence.misc[0].removeprefix("Label=") in labels
+    assert sentence.misc[1].removeprefix("A=b|Label=") in labels
+
+
+def test_roles_of_a_corpus(run, tmp_path):
+    places = write_tiny_propbank(tmp_path / "ewt")
+    config = TrainConfig.of("dt", task="propbank-ewt", **places, **SIZES, **SHORT)
+    result = train(config, tmp_path / "run")
+    dataset = PropBankEWT(places["root"], "test")
+    examples = dataset.read(Path(dataset.raw_dir), "test")
+    rows = [
+        {"words": list(e.words), "mark": e.mark, "head": e.tree.head, "deprel": e.tree.deprel}
+        for e in examples
+    ]
+    options = ["--checkpoint", result["checkpoint"], "--input"]
+    done = run("predict", *options, write(tmp_path / "new.jsonl", rows))
+    assert done.exit_code == 0, done.stderr
+    asked = [label for example in examples for label in example.labels]
+    found = [label for row in rows_of(done.stdout) for label in row["labels"]]
+    pairs = [(label, mine) for label, mine in zip(asked, found) if label is not None]
+    right = sum(label == mine for label, mine in pairs) / len(pairs)
+    assert result["metrics"]["test_accuracy"] == pytest.approx(right)
+    unmarked = write(tmp_path / "unmarked.jsonl", [{"words": ["Ann", "sees", "Bob"]}])
+    assert "no 'mark': the model labels words as a marked" in run("predict", *options, unmarked).stderr
+    (tmp_path / "new.conllu").write_text("1\tAnn\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
+    done = run("predict", *options, "new.conllu")
+    assert "which labels words as a marked one sees them: a .jsonl" in " ".join(done.stderr.split())
+
+
+def test_a_mark_that_nobody_learned_from(run, tiny, tmp_path):
+    result = train(TrainConfig.of("word-average", **{**tiny, "max_epochs": 1}), tmp_path / "run")
+    options = ["--checkpoint", result["checkpoint"], "--input"]
+    done = run("predict", *options, write(tmp_path / "new.jsonl", [{"words": ["a"], "mark": 0}]))
+    assert "'mark' is for models that have learned from marks (got '0')" in done.stderr
+    done = run("predict", *options, write(tmp_path / "new.jsonl", [{"words": ["a"]}]))
+    assert done.exit_code == 0, done.stderr
+    assert "1 of them parsed" in done.stderr
+
+
+@pytest.mark.parametrize("model", ["bert", "bert-dt", "bert-dam-basic"])
+def test_words_that_a_pretrained_encoder_has_no_room_for(run, tmp_path, model):
+    pytest.importorskip("transformers")
+    from graphdep.testing.tiny_encoder import write_tiny_encoder
+
+    encoder = write_tiny_encoder(tmp_path / "encoder", positions=12)
+    places = {"train": str(write(tmp_path / "train.jsonl", ROWS)), "root": str(tmp_path / "root")}
+    own = {"parser": "chain", "accelerator": "cpu", "max_epochs": 1, "max_length": 10, "encoder": encoder}
+    checkpoint = train(TrainConfig.of(model, task="labels", **places, **own), tmp_path / "run")["checkpoint"]
+    options = ["--checkpoint", checkpoint, "--parser", "chain", "--input"]
+    rows = [{"words": ["Ann", "is", "it", "so", "what"]}, {"words": ["Ann"]}]
+    done = run("predict", *options, write(tmp_path / "new.jsonl", rows))
+    assert done.exit_code == 0, done.stderr
+    first, second = rows_of(done.stdout)
+    assert len(first["labels"]) == 5
+    assert first["labels"][-1] is None
+    assert first["labels"][0] is not None
+    assert second["labels"][0] is not None
+    assert f"{first['labels'].count(None)} words are not read" in done.stderr
+    (tmp_path / "new.conllu").write_text(
+        "".join(f"{n}\t{'word' * 3}\t_\tX\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 4)) + "\n"
+    )
+    done = run("predict", *options, "new.conllu")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[2].endswith("\t_")
+    assert "words have no label: the encoder has no room for them" in done.stderr
