@@ -14,6 +14,7 @@ from graphdep.transforms import (
     EdgeSet,
     Nodes,
     SelfLoops,
+    SpanPathEdges,
     edge_names,
     preset_options,
     register_edges,
@@ -191,6 +192,14 @@ def test_an_identity_tells_apart_what_prints_alike():
     assert same_behaviour(identity(named), one)
     # Another probe, or another way to read it, would part runs from what they have finished.
     assert identity(DependencyEdges("both")).endswith("[9b00ea9d]")
+
+
+def test_edges_that_read_marks_have_an_identity():
+    options = [{}, {"pairs": "arcs"}, {"distance": 1}, {"loops": False}]
+    known = [identity(SpanPathEdges(**own)).rpartition(" ")[2] for own in options]
+    assert len({*known}) == len(options)
+    register_edges("graphdep.transforms:SpanPathEdges", SpanPathEdges)
+    assert preset_options("graphdep.transforms:SpanPathEdges") == ("pairs", "distance", "loops", "pieces")
 
 
 class Drawn(BaseTransform):

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from graphdep.datasets import PropBankEWT
@@ -14,7 +12,7 @@ from graphdep.datasets.labels.bio import spans_of
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.sentence import Sentence
-from graphdep.tasks.labels.floors import label_floors, labelled_words, look_up
+from graphdep.tasks.labels.floors import label_floors, labelled_words
 from graphdep.tasks.labels.scoring import LabelScoring
 
 
@@ -147,13 +145,3 @@ def test_a_part_of_a_split_has_its_own_words(roles):
     assert words.example.tolist() == [
         number for number in (4, 1) for y in whole[number].y.tolist() if y != -100
     ]
-
-
-@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 3)), min_size=1), st.lists(st.integers(-5, 5)))
-def test_look_up(pairs, asked):
-    words, labels = (np.array(column) for column in zip(*pairs))
-    otherwise = np.full(len(asked), 9)
-    expected = [
-        commonest([label for word, label in pairs if word == one]) if one in words else 9 for one in asked
-    ]
-    assert look_up(words, labels, np.array(asked, dtype=int), otherwise).tolist() == expected
