@@ -250,6 +250,19 @@ def test_state_dict_has_what_is_learned() -> None:
     assert not random_crf(3, 1, learned=False).state_dict()
 
 
+@pytest.mark.cuda
+def test_cuda() -> None:
+    """Lengths may stay on the CPU."""
+    crf, logits, lengths = random_crf(4, 1), random_logits(8, 4, 2), torch.tensor([5, 1, 2])
+    labels = crf.decode(logits, lengths)
+    expected = crf(logits, lengths, labels)
+    crf, logits = crf.cuda(), logits.cuda()
+    for where in (lengths, lengths.cuda()):
+        assert torch.equal(crf.decode(logits, where).cpu(), labels)
+        loss = crf(logits, where, labels.cuda())
+        torch.testing.assert_close(loss.cpu(), expected, rtol=0, atol=1e-10)
+
+
 def test_reset_and_print() -> None:
     crf = random_crf(3, 1)
     crf.reset_parameters()

@@ -221,6 +221,15 @@ def test_marks_have_the_type_and_device_of_the_encoder(name, dtype):
     assert embedding_of(nowhere).mark.weight.device.type == "meta"
 
 
+@pytest.mark.cuda
+@each_encoder
+def test_cuda(name):
+    encoder, data = make(name).add_marks(2), example(1, 2, ENCODERS[name][1])
+    expected = encoder(data)
+    out = encoder.cuda()(data.clone().to("cuda"))
+    torch.testing.assert_close(out.cpu(), expected, rtol=0, atol=1e-10)
+
+
 @each_encoder
 def test_autocast(name):
     encoder, data = make(name).float().add_marks(2), example(1, 2, ENCODERS[name][1])
