@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import torch
 from typing_extensions import Unpack
 
-from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.raw import row_error
@@ -98,7 +97,7 @@ class CSVTexts(TextDataset):
     ) -> None:
         self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
         self.label_column, self.goal = label_column, goal
-        self.val_fraction, self.seed = val_fraction, seed
+        self.val_fraction, self.seed = val_fraction, check_seed(seed)
         self.word_limit = WordLimit(max_words, truncate)
         given = {"train": train, "val": val, "test": test}
         self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
@@ -140,8 +139,7 @@ class CSVTexts(TextDataset):
             return rows
         if len(rows) < 2:
             raise row_error(path, rows[0].line, "the only row: 'val' cannot be drawn from it, give a file")
-        size = min(max(1, round(len(rows) * self.val_fraction)), len(rows) - 1)
-        drawn = set(Draw(random.Random(self.seed)).shuffled(range(len(rows)))[:size])
+        drawn = drawn_part(len(rows), self.val_fraction, self.seed)
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:

@@ -101,7 +101,8 @@ def word_states(data: Data, x: Tensor, pieces: str = "first") -> tuple[Tensor, T
         return x.index_select(0, nodes), nodes
     table = Nodes(data)
     inside = (table["word"] >= 0).nonzero().view(-1)
-    number = torch.full_like(table.index, -1).index_copy(0, nodes, torch.arange(nodes.numel(), device=nodes.device))
+    own = torch.arange(nodes.numel(), device=nodes.device)
+    number = torch.full_like(table.index, -1).index_copy(0, nodes, own)
     word = number[table.first[inside]]
     return scatter(x[inside], word, dim_size=nodes.numel(), reduce="mean"), nodes
 

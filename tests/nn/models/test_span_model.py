@@ -59,7 +59,7 @@ def test_learns_and_leaves_its_input_alone() -> None:
     model.train()(data).sin().sum().backward()
     assert all(bool(parameter.grad.any()) for parameter in model.parameters())
     assert data.keys() == before.keys()
-    assert all(torch.equal(data[key], before[key]) for key in data.keys() if torch.is_tensor(data[key]))
+    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if torch.is_tensor(data[key]))
 
 
 def test_all_tensors_are_made_on_the_device_of_the_data() -> None:
