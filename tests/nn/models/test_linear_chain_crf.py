@@ -265,6 +265,8 @@ def test_cuda() -> None:
 
 def test_reset_and_print() -> None:
     crf = random_crf(3, 1)
+    for parameter in crf.parameters():
+        torch.nn.init.constant_(parameter, torch.nan)
     crf.reset_parameters()
     assert not any(parameter.any() for parameter in crf.parameters())
     assert repr(crf) == "LinearChainCRF(3, learned=True)"
@@ -290,8 +292,13 @@ def test_tables_that_cannot_be() -> None:
     for tables in ((last,), (yes, ~yes[0])):
         with pytest.raises(ValueError, match="some label must be allowed first, and after each label"):
             LinearChainCRF(*tables)
-    with pytest.raises(ValueError, match="some label must be allowed first"):
-        LinearChainCRF(num_labels=0)
+    for number in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match="'num_labels' must be a whole number of at least 1"):
+            LinearChainCRF(num_labels=number)
+    with pytest.raises(ValueError, match=r"by tables or by 'num_labels' \(got none\)"):
+        LinearChainCRF()
+    with pytest.raises(ValueError, match=r"by tables or by 'num_labels' \(got 3 and 4\)"):
+        LinearChainCRF(yes, num_labels=4)
 
 
 def test_input_that_does_not_fit() -> None:

@@ -239,6 +239,14 @@ def test_autocast(name):
     torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
 
 
+def test_compiled_in_one_graph():
+    embedding = NodeEmbedding(WORDS, 6, dropout=0.0)
+    embedding.add_marks(2)
+    data = example(1, 2, "transformer")
+    compiled = torch.compile(embedding, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(data), embedding(data))
+
+
 def test_root_has_no_mark_of_its_own():
     """Its input is none, though its state may know of words that have one."""
     encoder = make("transformer")
