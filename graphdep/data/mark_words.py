@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 
@@ -21,7 +22,7 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
 
     Raises:
         ValueError: If the data is a batch or has several texts, whose words have the same numbers; a mark is
-            no whole number or below 0; or the data has more words than there are marks.
+            no whole number or below 0; or the data has no words, or more than there are marks.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -30,14 +31,25 @@ def mark_words(data: Data, marks: Sequence[int]) -> Data:
         >>> mark_words(to_data([sentence]), [0, 1]).mark
         tensor([0, 0, 1])
     """
+    if "word" not in data:
+        raise ValueError("the data has no 'word': it must be that of to_data() or text_data()")
     word = data.word
     if "batch" in data or bool((data.utterance != 0).any()):
         raise ValueError("'data' must be one example of one text: mark its words before batching")
     number = int(word.max()) + 1 if word.numel() else 0
     if number > len(marks):
         raise ValueError(f"'marks' must have a number for each of {number} words (got {len(marks)})")
-    table = torch.tensor([*marks, 0], device=word.device)  # the last one is for nodes that are no words
-    if table.is_floating_point() or bool((table < 0).any()):
-        raise ValueError(f"'marks' must be whole numbers from 0 on (got {[*marks]})")
+    table = _table(marks).to(word.device)
     data.mark = table[torch.where(word < 0, len(marks), word)]
     return data
+
+
+def _table(marks: Sequence[int]) -> Tensor:
+    """The marks, and behind them that of nodes that are no words."""
+    try:
+        table = torch.tensor([*marks, 0])
+    except (TypeError, ValueError, RuntimeError):  # as texts, None or too large a number make it raise
+        table = torch.tensor(torch.nan)
+    if table.is_floating_point() or bool((table < 0).any()):
+        raise ValueError(f"'marks' must be whole numbers from 0 on (got {[*marks]})")
+    return table

@@ -10,7 +10,7 @@ from graphdep.transforms.nodes import Nodes
 
 def in_span(nodes: Nodes, span: int) -> Tensor:
     """Whether each node belongs to a word of a span, 1 or 2: ``[N]``."""
-    return (nodes["mark"] & span) > 0
+    return (nodes.mark & span) > 0
 
 
 def top_words(nodes: Nodes, span: int) -> Tensor:

@@ -80,6 +80,24 @@ class Nodes:
         utterance = self["utterance"]
         return self.example * (utterance.max() + 1) + utterance
 
+    @cached_property
+    def mark(self) -> Tensor:
+        """The mark of each node (:func:`~graphdep.data.mark_words`): ``[N]``.
+
+        Raises:
+            ValueError: If the data has none, or not one for each node; or, on the CPU, one is below 0.
+        """
+        if "mark" not in self.data:
+            raise ValueError("the data has no 'mark': call graphdep.data.mark_words(data, marks)")
+        mark = self.data["mark"]
+        if mark.shape != (self.num_nodes,):
+            raise ValueError(f"'mark' must be of shape [{self.num_nodes}] (got {[*mark.shape]})")
+        if mark.is_floating_point():
+            raise ValueError(f"'mark' must be whole numbers (got {mark.dtype})")
+        if mark.device.type == "cpu" and bool((mark < 0).any()):  # elsewhere a look would stall the device
+            raise ValueError(f"'mark' must be from 0 on (got {int(mark.min())})")
+        return mark
+
     def is_type(self, names: tuple[str, ...]) -> Tensor:
         """Whether each node's type is among ``names``: ``[N]``."""
         wanted = torch.zeros(len(NodeType), dtype=torch.bool, device=self.index.device)

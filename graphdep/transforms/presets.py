@@ -61,7 +61,8 @@ def tree(*, direction: str = "both", pieces: str = "all", implicit: bool = False
 
     ``direction="governor"`` lets governors see their dependents alone, ``"dependent"`` the other way round.
     """
-    return DependencyEdges(direction, pieces=pieces) | SelfLoops(pieces=pieces)
+    towards = choice("direction", direction, ("governor", "dependent", "both"))
+    return DependencyEdges(towards, pieces=pieces) | SelfLoops(pieces=pieces)
 
 
 def sia(

@@ -97,10 +97,19 @@ def test_errors() -> None:
     data = to_data([sentence])
     with pytest.raises(ValueError, match=r"'marks' must have a number for each of 2 words \(got 1\)"):
         mark_words(data, [1])
-    for marks, shown in (([0, -1], r"\[0, -1\]"), ([0.0, 1.0], r"\[0.0, 1.0\]")):
+    for marks, shown in (
+        ([0, -1], r"\[0, -1\]"),
+        ([0.0, 1.0], r"\[0.0, 1.0\]"),
+        (["a", "b"], r"\['a', 'b'\]"),
+        ([None, 1], r"\[None, 1\]"),
+        ([2**70, 0], rf"\[{2**70}, 0\]"),
+        ([[0, 1], [1, 0]], r"\[\[0, 1\], \[1, 0\]\]"),
+    ):
         with pytest.raises(ValueError, match=rf"'marks' must be whole numbers from 0 on \(got {shown}\)"):
             mark_words(data, marks)
     for several in (to_data([sentence, sentence]), Batch.from_data_list([data, data])):
         with pytest.raises(ValueError, match="'data' must be one example of one text: mark its words before"):
             mark_words(several, [0, 1])
     assert "mark" not in data
+    with pytest.raises(ValueError, match=r"the data has no 'word': it must be that of to_data\(\)"):
+        mark_words(Data(x=torch.ones(2, 1)), [0, 1])

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given
 from torch_geometric.data import Batch, Data
 
-from graphdep import RelationVocab, Sentence
+from graphdep import RelationVocab, Sentence, to_data
 from graphdep.data import EncodedUtterance, text_data
+from graphdep.nn.models import SpanReadout
 from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples
-from graphdep.transforms import Nodes, resolve
+from graphdep.transforms import Nodes, RerootedTree, SpanPathEdges, resolve
 
 
 @given(examples())
@@ -87,3 +89,24 @@ def test_the_pieces_of_an_empty_node_are_linked():
         linked = {*zip(*out.edge_index.tolist())} - {(node, node) for node in range(13)}
         arc = out.arc_node_index[1]  # from the first word to the first empty node
         assert {pair for pair in linked if pair[1] == arc} == {(a, int(arc)) for a, _ in wanted}
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        # As a column of words would be, one place off where there is a ROOT.
+        (torch.tensor([1, 0, 2]), r"'mark' must be of shape \[4\] \(got \[3\]\)"),
+        (torch.zeros(4, 1, dtype=torch.long), r"'mark' must be of shape \[4\] \(got \[4, 1\]\)"),
+        # All bits of -1 are set: it would be a mark of every span.
+        (torch.tensor([0, -1, 0, 0]), r"'mark' must be from 0 on \(got -1\)"),
+        (torch.ones(4), r"'mark' must be whole numbers \(got torch.float32\)"),
+    ],
+)
+def test_marks_that_do_not_fit(mark, message):
+    data = to_data([Sentence.chain(["a", "b", "c"])])
+    with pytest.raises(ValueError, match=r"the data has no 'mark': call graphdep.data.mark_words\("):
+        _ = Nodes(data).mark
+    data.mark = mark
+    for read in (SpanPathEdges(), RerootedTree(), lambda data: SpanReadout()(data, torch.ones(4, 1))):
+        with pytest.raises(ValueError, match=message):
+            read(data)

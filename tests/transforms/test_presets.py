@@ -439,3 +439,8 @@ def test_dt_related_is_dt_without_untyped_pairs(data):
     full = attended(resolve("dt")(data))
     related = attended(resolve("dt-related")(data))
     assert related == {pair: kind for pair, kind in full.items() if kind != RelationVocab.NONE}
+
+
+def test_tree_names_the_option_that_is_wrong():
+    with pytest.raises(ValueError, match="'direction' must be one of 'governor', 'dependent', 'both'"):
+        resolve("tree", direction="up")

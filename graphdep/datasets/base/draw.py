@@ -38,6 +38,17 @@ def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
     return [rows[draw.pick(range(start, end))] for start, end in pairwise(bounds)]
 
 
+def check_seed(seed: int) -> int:
+    """Returns the seed of a draw that several splits make; :obj:`None` would be another draw for each.
+
+    Raises:
+        ValueError: If it is no whole number.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(f"'seed' must be a whole number (got {seed!r})")
+    return seed
+
+
 def drawn_part(size: int, share: float, seed: int) -> set[int]:
     """Which of ``size`` things, by number, are drawn for validation: at least one, and not all of them.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from graphdep.datasets.base.draw import drawn_part
+from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.word_dataset import GivenWords
 
 T = TypeVar("T", bound=GivenWords)
@@ -21,7 +21,7 @@ class DrawnVal:
         seed: Of the draw. (default: :obj:`0`)
 
     Raises:
-        ValueError: If the share is not between 0 and 1.
+        ValueError: If the share is not between 0 and 1, or the seed is no whole number.
     """
 
     share: float = 0.1
@@ -30,6 +30,7 @@ class DrawnVal:
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
             raise ValueError(f"'val_fraction' must be between 0 and 1 (got {self.share})")
+        check_seed(self.seed)
 
     def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
         """The examples of a training file that are of a split, ``"train"`` or ``"val"``, and a line on it.

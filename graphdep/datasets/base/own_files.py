@@ -19,7 +19,7 @@ class OwnFiles(RawFiles):
 
     def take_files(
         self,
-        train: str | os.PathLike[str],
+        train: str | os.PathLike[str] | None,
         val: str | os.PathLike[str] | None,
         test: str | os.PathLike[str] | None,
         raw_from: object = None,
@@ -27,8 +27,10 @@ class OwnFiles(RawFiles):
         """Takes the files of the splits.
 
         Raises:
-            ValueError: If ``raw_from`` is given, which is for corpora.
+            ValueError: If ``raw_from`` is given, which is for corpora, or there is no file to train on.
         """
+        if train is None:
+            raise ValueError("'train' must be a file (got None)")
         if raw_from is not None:
             raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
         given = {"train": train, "val": val, "test": test}

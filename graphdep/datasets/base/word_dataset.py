@@ -63,7 +63,8 @@ class WordDataset(ParsedDataset):
         root_node: bool = True,
         **options: Any,
     ) -> None:
-        self._learns_labels, self.labels = labels is None, tuple(labels or ())
+        self._learns_labels = labels is None
+        self.labels = () if labels is None else _checked(labels)
         if labels is None:
             self.train_is_for = "the labels are learned from it unless 'labels' are given"
         self._parser = self._resolve(root, parser, options.get("arcs", "basic"))
@@ -142,3 +143,10 @@ class WordDataset(ParsedDataset):
 
     def _needed(self) -> list[str]:
         return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
+
+
+def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """Raises :class:`ValueError` unless there are labels, and none of them twice."""
+    if isinstance(labels, str) or not labels or len(set(labels)) < len(labels):
+        raise ValueError(f"'labels' must be a list of labels, none of them twice (got {labels!r})")
+    return tuple(labels)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import Unpack
 
-from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.label_dataset import LabelDataset
@@ -99,7 +98,7 @@ class UniversalPropBank(LabelDataset):
             raise ValueError(f"'train_from' must be one of {', '.join(TRAIN_FROM)} (got {train_from!r})")
         if not 0 < val_fraction < 1:
             raise ValueError(f"'val_fraction' must be between 0 and 1 (got {val_fraction})")
-        self.train_from, self.val_fraction, self.seed = train_from, val_fraction, seed
+        self.train_from, self.val_fraction, self.seed = train_from, val_fraction, check_seed(seed)
         self._counts: dict[str, _Counts] = {}
         super().__init__(root, split, parser, **options)
 
@@ -156,8 +155,7 @@ class UniversalPropBank(LabelDataset):
             raise ValueError(
                 f"{files}: 'val' cannot be drawn from {len(forms)} different sentences with predicates"
             )
-        size = min(max(1, round(len(forms) * self.val_fraction)), len(forms) - 1)
-        return set(Draw(random.Random(self.seed)).shuffled(forms)[:size])
+        return {forms[number] for number in drawn_part(len(forms), self.val_fraction, self.seed)}
 
     def _missing(self, split: str) -> str:
         message = super()._missing(split)

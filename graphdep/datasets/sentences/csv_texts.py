@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 import torch
 from typing_extensions import Unpack
 
-from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.base.draw import check_seed, drawn_part
+from graphdep.datasets.base.own_files import OwnFiles
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.raw import row_error
@@ -25,7 +25,7 @@ from graphdep.parsing.word_limit import WordLimit
 GOALS = ("classification", "regression")
 
 
-class CSVTexts(TextDataset):
+class CSVTexts(OwnFiles, TextDataset):
     r"""The user's own texts or pairs of texts, a tree a text, from files with named columns: ``.csv``,
     ``.tsv`` or ``.jsonl``, as :func:`~graphdep.datasets.base.text_rows.read_text_rows` reads them.
 
@@ -96,20 +96,15 @@ class CSVTexts(TextDataset):
         truncate: bool = False,
         **options: Unpack[ParsedOptions],
     ) -> None:
+        self.take_files(train, val, test, options.get("raw_from"))
         self.text_columns = (text_columns,) if isinstance(text_columns, str) else tuple(text_columns)
         self.label_column, self.goal = label_column, goal
-        self.val_fraction, self.seed = val_fraction, seed
+        self.val_fraction, self.seed = val_fraction, check_seed(seed)
         self.word_limit = WordLimit(max_words, truncate)
-        given = {"train": train, "val": val, "test": test}
-        self.files = {name: Path(file).expanduser() for name, file in given.items() if file is not None}
         self._check_options(labels)
-        if options.get("raw_from") is not None:
-            raise ValueError("'raw_from' is for corpora: files of one's own are read where they are")
         self._learns_labels = labels is None and goal == "classification"
         self.labels = tuple(labels or ())
-        self.splits = ("train", "val", "test") if test is not None else ("train", "val")
         self.train_is_for = "words and classes are learned from it unless they are given"
-        self.corpus = self.files["train"].name
         super().__init__(root, split, parser, **options)
 
     def update_digest(self, sha: hashlib._Hash) -> None:
@@ -121,27 +116,15 @@ class CSVTexts(TextDataset):
         """The number of classes, whatever the split holds; 1 for a regression."""
         return len(self.labels) or 1
 
-    def raw_files(self, folder: Path, split: str) -> list[Path]:
-        path = self.files.get(split, self.files["train"])
-        return [path] if path.is_file() else []
-
-    def raw_file_pattern(self, split: str) -> str:
-        return str(self.files.get(split, self.files["train"]))
-
-    @property
-    def raw_file_names(self) -> list[str]:
-        return [str(path.absolute()) for split in self._needed() for path in self.raw_files(Path(), split)]
-
     def read(self, folder: Path, split: str) -> list[TextRow]:
         columns = [*self.text_columns, self.label_column]
-        path = self.files.get(split, self.files["train"])
+        path = self.file(split)
         rows = read_text_rows(path, columns)
         if "val" in self.files or split == "test":
             return rows
         if len(rows) < 2:
             raise row_error(path, rows[0].line, "the only row: 'val' cannot be drawn from it, give a file")
-        size = min(max(1, round(len(rows) * self.val_fraction)), len(rows) - 1)
-        drawn = set(Draw(random.Random(self.seed)).shuffled(range(len(rows)))[:size])
+        drawn = drawn_part(len(rows), self.val_fraction, self.seed)
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
@@ -178,10 +161,6 @@ class CSVTexts(TextDataset):
 
     def _needed(self) -> list[str]:
         return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
-
-    def _missing(self, split: str) -> str:
-        why = "" if split == self.split else f" ({self.train_is_for})"
-        return f"no file {self.raw_file_pattern(split)}, which is {split!r}{why}"
 
     def _target(self, row: TextRow, number: dict[Label, torch.Tensor]) -> torch.Tensor:
         if self.goal == "regression":

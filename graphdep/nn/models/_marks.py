@@ -40,7 +40,8 @@ def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
     mark = data.mark
     if mark.shape != data.input_ids.shape:
         raise ValueError(f"'mark' must be of shape {[*data.input_ids.shape]} (got {[*mark.shape]})")
-    if mark.device.type == "cpu" and mark.numel():  # elsewhere a look would stall the device
+    # Elsewhere a look would stall the device, and in a compiled model break its graph.
+    if mark.device.type == "cpu" and mark.numel() and not torch.compiler.is_compiling():
         low, high = (int(x) for x in mark.aminmax())
         if low < 0 or high >= marks.num_embeddings:
             wrong = low if low < 0 else high

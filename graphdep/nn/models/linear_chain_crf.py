@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from graphdep.transforms._options import count
+
 
 class LinearChainCRF(nn.Module):
     r"""Linear-chain conditional random field over the labels of sequences, from `"Conditional Random Fields"
@@ -57,10 +59,11 @@ class LinearChainCRF(nn.Module):
     ) -> None:
         super().__init__()
         given = {len(table) for table in (allowed, allowed_first) if table is not None}
-        sizes = given | ({num_labels} if num_labels is not None else set())
+        sizes = given | ({count("num_labels", num_labels, 1)} if num_labels is not None else set())
         if len(sizes) != 1:
+            found = " and ".join(map(str, sorted(sizes))) or "none"
             raise ValueError(
-                f"one number of labels must be given, by tables or by 'num_labels' (got {sizes})"
+                f"one number of labels must be given, by tables or by 'num_labels' (got {found})"
             )
         size = sizes.pop()
         allowed = torch.ones(size, size, dtype=torch.bool) if allowed is None else allowed.bool()
@@ -75,8 +78,9 @@ class LinearChainCRF(nn.Module):
         self.register_buffer("allowed_first", first, persistent=False)
         self.learned = learned
         if learned:
-            self.transition = nn.Parameter(torch.zeros(size, size))
-            self.first = nn.Parameter(torch.zeros(size))
+            self.transition = nn.Parameter(torch.empty(size, size))
+            self.first = nn.Parameter(torch.empty(size))
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         if self.learned:

@@ -47,7 +47,8 @@ class SpanReadout(nn.Module):
         - output: :math:`(B, K C)` with :math:`K` = :attr:`num_parts`
 
     Raises:
-        ValueError: If an option is wrong, the data has no ``mark``, or marks of more spans.
+        ValueError: If an option is wrong, the data has no ``mark``, not one for each node or marks of more
+            spans, or :obj:`x` is of other nodes.
 
     Example:
         >>> import torch
@@ -81,6 +82,8 @@ class SpanReadout(nn.Module):
 
     def forward(self, data: Data, x: Tensor) -> Tensor:
         members, example, size = self._members(data)
+        if x.size(0) != example.numel():
+            raise ValueError(f"'x' must have a row for each of {example.numel()} nodes (got {x.size(0)})")
         parts = [scatter(x[nodes], example[nodes], dim_size=size, reduce="mean") for nodes in members]
         return torch.cat(parts, dim=-1)
 
@@ -89,8 +92,8 @@ class SpanReadout(nn.Module):
         """The nodes of each part, the example of every node, and the number of examples."""
         nodes = Nodes(data)
         most = (1 << self.num_spans) - 1
-        if nodes.num_nodes and int(nodes["mark"].max()) > most:
-            raise ValueError(f"'mark' must be at most {most} (got {int(nodes['mark'].max())}): more spans")
+        if nodes.num_nodes and int(nodes.mark.max()) > most:
+            raise ValueError(f"'mark' must be at most {most} (got {int(nodes.mark.max())}): more spans")
         members = [self._span(nodes, 1 << number) for number in range(self.num_spans)]
         if self.path:
             members.append(path_words(nodes)[nodes.first])

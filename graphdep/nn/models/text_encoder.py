@@ -31,6 +31,7 @@ class TextEncoder(nn.Module):
     def add_marks(self, number: int) -> TextEncoder:
         """Lets the encoder read ``data.mark`` (:func:`~graphdep.data.mark_words`), such as 1 for the
         predicate whose roles are asked for: each mark has a vector that is added to the input of its nodes.
+        A subclass whose input is no :class:`NodeEmbedding` by the name of ``embedding`` has its own.
 
         Args:
             number: Number of marks, 0 among them, which stands for none and adds nothing.

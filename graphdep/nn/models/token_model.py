@@ -101,18 +101,18 @@ def word_states(data: Data, x: Tensor, pieces: str = "first") -> tuple[Tensor, T
         return x.index_select(0, nodes), nodes
     table = Nodes(data)
     inside = (table["word"] >= 0).nonzero().view(-1)
-    number = torch.full_like(table.index, -1).index_copy(0, nodes, torch.arange(nodes.numel()).to(nodes))
+    own = torch.arange(nodes.numel(), device=nodes.device)
+    number = torch.full_like(table.index, -1).index_copy(0, nodes, own)
     word = number[table.first[inside]]
     return scatter(x[inside], word, dim_size=nodes.numel(), reduce="mean"), nodes
 
 
 def _marked_states(data: Data, states: Tensor, nodes: Tensor) -> Tensor:
     """For each word the state of the marked word of its example: ``[num_words, C]``."""
-    if "mark" not in data:
-        raise ValueError("the data has no 'mark': call graphdep.data.mark_words(data, marks)")
-    example = Nodes(data).example[nodes]
-    marked = (data.mark[nodes] > 0).nonzero().view(-1)
-    size = int(example.max()) + 1 if example.numel() else 0
+    table = Nodes(data)
+    example = table.example[nodes]
+    marked = (table.mark[nodes] > 0).nonzero().view(-1)
+    size = table.ptr.numel() - 1
     return scatter(states[marked], example[marked], dim_size=size, reduce="mean")[example]
 
 

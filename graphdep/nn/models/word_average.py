@@ -10,6 +10,7 @@ from graphdep.data import NodeType
 from graphdep.nn.models._utterances import root_nodes, utterance_of, word_mean
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.transforms._options import count
 
 
 class WordAverage(TextEncoder):
@@ -29,7 +30,7 @@ class WordAverage(TextEncoder):
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If the data has no ROOT nodes, or :obj:`window` is below 0.
+        ValueError: If the data has no ROOT nodes, or :obj:`window` is no whole number from 0 on.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -50,9 +51,7 @@ class WordAverage(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if window < 0:
-            raise ValueError(f"'window' must be at least 0 (got {window})")
-        self.hidden_channels, self.window = hidden_channels, window
+        self.hidden_channels, self.window = hidden_channels, count("window", window)
         self.embedding = NodeEmbedding(
             num_words, hidden_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )
@@ -65,15 +64,15 @@ class WordAverage(TextEncoder):
     def _with_neighbours(self, data: Data, x: Tensor) -> Tensor:
         words = (data.node_type == NodeType.WORD).nonzero().view(-1)
         states, utterance = x[words], utterance_of(data)[words]
-        total, count = states.clone(), torch.ones_like(states[:, :1])
+        total, number = states.clone(), torch.ones_like(states[:, :1])
         longest = int(utterance.bincount().max()) if len(words) else 0
         for step in range(1, min(self.window, longest - 1) + 1):
             same = (utterance[step:] == utterance[:-step]).unsqueeze(-1).to(x.dtype)
             total[step:] += same * states[:-step]
             total[:-step] += same * states[step:]
-            count[step:] += same
-            count[:-step] += same
-        return x.index_copy(0, words, total / count)
+            number[step:] += same
+            number[:-step] += same
+        return x.index_copy(0, words, total / number)
 
     def extra_repr(self) -> str:
         return f"window={self.window}"

@@ -132,6 +132,7 @@ def test_several_languages(tmp_path, published):
     [
         ({"train_from": "test"}, r"'train_from' must be one of train, dev \(got 'test'\)"),
         ({"val_fraction": 0}, r"'val_fraction' must be between 0 and 1 \(got 0\)"),
+        ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1 \(got 1\.0\)"),
     ],
 )

@@ -123,6 +123,11 @@ def test_regression(load, tmp_path):
         load(goal="regression", labels=["a", "b"])
 
 
+def test_a_seed_that_is_another_draw_for_each_split(load):
+    with pytest.raises(ValueError, match=r"'seed' must be a whole number \(got None\)"):
+        load(seed=None)
+
+
 def test_limit_acts_before_parsing_and_not_on_the_classes(load, parser):
     train = load(limit=2)
     assert (len(train), train.num_classes) == (2, 3)

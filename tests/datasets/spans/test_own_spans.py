@@ -57,6 +57,23 @@ def test_a_sentence_is_in_one_split(tmp_path, parser):
     assert not sentences[0] & sentences[1]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        # Each split would make its own draw, and share sentences with the other.
+        ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
+        ({"seed": 1.5}, r"'seed' must be a whole number \(got 1.5\)"),
+        ({"train": None}, r"'train' must be a file \(got None\)"),
+        ({"labels": "cause"}, r"'labels' must be a list of labels, none of them twice \(got 'cause'\)"),
+        ({"labels": []}, r"'labels' must be a list of labels, none of them twice \(got \[\]\)"),
+        ({"labels": ["a", "b", "a"]}, r"'labels' must be .* twice \(got \['a', 'b', 'a'\]\)"),
+    ],
+)
+def test_wrong_options(tmp_path, parser, train, options, message):
+    with pytest.raises(ValueError, match=message):
+        own(tmp_path, parser, **{"train": train, **options})
+
+
 def test_texts_and_characters(tmp_path, parser):
     rows = [
         {"text": " Rain doesn't make mud.", "spans": [[1, 5], [19, 22]], "label": "a"},

@@ -250,8 +250,23 @@ def test_state_dict_has_what_is_learned() -> None:
     assert not random_crf(3, 1, learned=False).state_dict()
 
 
+@pytest.mark.cuda
+def test_cuda() -> None:
+    """Lengths may stay on the CPU."""
+    crf, logits, lengths = random_crf(4, 1), random_logits(8, 4, 2), torch.tensor([5, 1, 2])
+    labels = crf.decode(logits, lengths)
+    expected = crf(logits, lengths, labels)
+    crf, logits = crf.cuda(), logits.cuda()
+    for where in (lengths, lengths.cuda()):
+        assert torch.equal(crf.decode(logits, where).cpu(), labels)
+        loss = crf(logits, where, labels.cuda())
+        torch.testing.assert_close(loss.cpu(), expected, rtol=0, atol=1e-10)
+
+
 def test_reset_and_print() -> None:
     crf = random_crf(3, 1)
+    for parameter in crf.parameters():
+        torch.nn.init.constant_(parameter, torch.nan)
     crf.reset_parameters()
     assert not any(parameter.any() for parameter in crf.parameters())
     assert repr(crf) == "LinearChainCRF(3, learned=True)"
@@ -277,8 +292,13 @@ def test_tables_that_cannot_be() -> None:
     for tables in ((last,), (yes, ~yes[0])):
         with pytest.raises(ValueError, match="some label must be allowed first, and after each label"):
             LinearChainCRF(*tables)
-    with pytest.raises(ValueError, match="some label must be allowed first"):
-        LinearChainCRF(num_labels=0)
+    for number in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match="'num_labels' must be a whole number of at least 1"):
+            LinearChainCRF(num_labels=number)
+    with pytest.raises(ValueError, match=r"by tables or by 'num_labels' \(got none\)"):
+        LinearChainCRF()
+    with pytest.raises(ValueError, match=r"by tables or by 'num_labels' \(got 3 and 4\)"):
+        LinearChainCRF(yes, num_labels=4)
 
 
 def test_input_that_does_not_fit() -> None:

@@ -221,6 +221,15 @@ def test_marks_have_the_type_and_device_of_the_encoder(name, dtype):
     assert embedding_of(nowhere).mark.weight.device.type == "meta"
 
 
+@pytest.mark.cuda
+@each_encoder
+def test_cuda(name):
+    encoder, data = make(name).add_marks(2), example(1, 2, ENCODERS[name][1])
+    expected = encoder(data)
+    out = encoder.cuda()(data.clone().to("cuda"))
+    torch.testing.assert_close(out.cpu(), expected, rtol=0, atol=1e-10)
+
+
 @each_encoder
 def test_autocast(name):
     encoder, data = make(name).float().add_marks(2), example(1, 2, ENCODERS[name][1])
@@ -228,6 +237,14 @@ def test_autocast(name):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         out = encoder(data)
     torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
+
+
+def test_compiled_in_one_graph():
+    embedding = NodeEmbedding(WORDS, 6, dropout=0.0)
+    embedding.add_marks(2)
+    data = example(1, 2, "transformer")
+    compiled = torch.compile(embedding, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(data), embedding(data))
 
 
 def test_root_has_no_mark_of_its_own():

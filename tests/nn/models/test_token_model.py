@@ -257,6 +257,28 @@ def test_bfloat16(pieces) -> None:
     assert model.bfloat16()(data)[0].dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize("pieces", ["first", "mean"])
+def test_all_tensors_are_made_on_the_device_of_the_data(pieces) -> None:
+    """With another default device, a tensor made without saying where would not fit the others."""
+    model = make(pieces=pieces, marked=True)
+    data = mark_words(pair([Sentence.chain(["ab", "c"])], "dra"), [1, 0])
+    expected = model(data)
+    with torch.device("meta"):
+        out = model(data)
+    assert all(map(torch.equal, out, expected))
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("pieces", ["first", "mean"])
+def test_cuda(pieces) -> None:
+    model = make(pieces=pieces, marked=True)
+    data = mark_words(pair([Sentence.chain(["ab", "c"])], "dra"), [1, 0])
+    expected = model(data)
+    out = model.cuda()(data.clone().to("cuda"))
+    for got, wanted in zip(out, expected):
+        torch.testing.assert_close(got.cpu(), wanted, rtol=0, atol=1e-10)
+
+
 def test_reset_and_sizes() -> None:
     model = make()
     for parameter in model.parameters():

@@ -149,6 +149,7 @@ def test_errors() -> None:
     rootless = to_data([random_sentence(random.Random(0), 3)], vocab=VOCAB, root=False)
     with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
         make()(rootless)
-    with pytest.raises(ValueError, match="'window' must be at least 0 \\(got -1\\)"):
-        make(window=-1)
+    for window in (-1, 1.5):
+        with pytest.raises(ValueError, match=rf"'window' must be a whole number .* 0 \(got {window}\)"):
+            make(window=window)
     assert repr(make(window=3)).startswith("WordAverage(\n  window=3")
