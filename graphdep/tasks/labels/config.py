@@ -51,7 +51,7 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         decode: ``"argmax"``, or ``"viterbi"`` for the best sequence of labels, which of spans is one that BIO
             allows; with :obj:`crf` it is always that. (default: ``"argmax"``)
         min_freq: Words seen less often are unknown; as some of the training split have to be, for the model
-            to learn what becomes of them. (default: :obj:`2`)
+            to learn what becomes of them. (default: :obj:`2`, of ``cogs`` :obj:`1`)
         max_length: Pieces of a sentence at most, for a pretrained encoder; words beyond it count as wrong.
             (default: :obj:`256`)
         **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and

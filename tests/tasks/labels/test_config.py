@@ -50,6 +50,12 @@ def test_the_labels_of_arcs_are_no_riddle_where_they_are_read():
     assert [*of().signatures()] == SCORES
 
 
+def test_words_that_training_has_once_are_words_of_cogs():
+    assert TrainConfig.of("dt", task="cogs").min_freq == 1
+    assert TrainConfig.of("dt", task="cogs", min_freq=3).min_freq == 3
+    assert of().min_freq == 2
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
