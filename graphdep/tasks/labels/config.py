@@ -172,7 +172,8 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         return {name: value for name, value in super().named().items() if read or name != "parser"}
 
     def signatures(self) -> dict[str, str]:
-        given = self.has_key and self.key == "deprel" and self.trees == "gold"
+        read = self.reads_own_trees and self.trees in ("gold", "parser")  # else a control replaces them
+        given = self.has_key and self.key == "deprel" and read
         note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
         spans = (
             "; labels are spans, right if first word, last word and label are" if self.scheme == "bio" else ""

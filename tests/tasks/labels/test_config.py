@@ -47,6 +47,11 @@ def test_the_labels_of_arcs_are_no_riddle_where_they_are_read():
     assert all(told in text for text in of(key="deprel").signatures().values())
     for other in (of(), of("dt@parser", key="deprel"), of("dt@random", key="deprel")):
         assert not any(told in text for text in other.signatures().values())
+    own = {"task": "labels", "train": "a.conllu", "key": "deprel"}  # whose trees are kept whatever the parser
+    for settings, there in (({}, True), ({"trees": "gold"}, True), ({"trees": "random"}, False)):
+        config = TrainConfig.of("dt", **{**own, **settings})
+        assert all((told in text) is there for text in config.signatures().values())
+    assert not any(told in text for text in TrainConfig.of(**{**own, "key": "upos"}).signatures().values())
     assert [*of().signatures()] == SCORES
 
 
