@@ -178,6 +178,8 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         spans = (
             "; labels are spans, right if first word, last word and label are" if self.scheme == "bio" else ""
         )
+        if self.form == "spans":
+            spans += "; C-X is a label of its own, which srl-eval.pl of CoNLL-2005 joins with X"
         told = super().signatures()
         return {
             name: f"{text}{spans if name in ('f1', 'macro_f1') else ''}{note}" for name, text in told.items()

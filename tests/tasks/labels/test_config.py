@@ -118,6 +118,9 @@ def test_what_a_look_up_reads_is_said():
     assert "labels are spans" not in marked["f1"]
     spans = TrainConfig.of(task="propbank-ewt", form="spans").signatures()
     assert ["labels are spans" in spans[name] for name in SCORES] == [False, True, True, False]
+    assert ["which srl-eval.pl of CoNLL-2005 joins" in spans[name] for name in SCORES] == [
+        *(False, True, True, False)
+    ]
 
 
 def test_options_of_a_corpus_reach_it():
