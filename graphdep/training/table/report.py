@@ -126,6 +126,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
         lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+    lines += _floor_notes(summary)
     lines += _data_notes(summary)
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
     lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
@@ -139,6 +140,27 @@ def notes(summary: dict[str, Any]) -> list[str]:
     for row in summary["rows"]:
         lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _floor_notes(summary: dict[str, Any]) -> list[str]:
+    """The floors of rows whose data have others than the table: other trees, or words that are cut."""
+    kinds: list[tuple[dict[str, float], list[str]]] = [(summary["floor"], [])]
+    for row in summary["rows"]:
+        floor = row.get("floor")
+        if not floor:
+            continue
+        known = next((names for other, names in kinds if other == floor), None)
+        if known is None:
+            kinds.append((floor, known := []))
+        known.append(row["name"])
+    lines = []
+    for floor, names in kinds[1:]:
+        for about, scores in family_of(summary["task"]).split_floors(floor).items():
+            told = ", ".join(f"{name} {scores[name]:.4f}" for name in _columns(summary) if name in scores)
+            lines.append(f"- ({about}) on the data of {', '.join(names)}: {told}")
+    if lines:
+        lines.insert(0, f"- floors in the table are on the data of {', '.join(kinds[0][1])}")
+    return lines
 
 
 def _data_notes(summary: dict[str, Any]) -> list[str]:
