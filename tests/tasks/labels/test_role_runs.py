@@ -178,7 +178,8 @@ def test_ablation_and_comparison_from_the_command_line(run, roles, tmp_path):
     for text in (
         "| (no skill) | 0.",
         "| (look-up) | 0.",
-        "| dt@random form=spans crf=True |",
+        "| dt@random crf=True |",
+        "--set form=spans",
         "labels are spans",
         "exact",
     ):
