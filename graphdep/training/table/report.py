@@ -115,12 +115,13 @@ def notes(summary: dict[str, Any]) -> list[str]:
     lines += [f"- {line}" for line in legend(summary["signature"])]
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
+        drawn = family_of(summary["task"]).compared(summary["task"])
         lines.append(
             "- difference and p against the row {row} ({metric}); the interval is of a paired bootstrap over "
-            "the test examples. Examples: approximate randomisation over the {n} test "
-            "examples ({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
+            "the {drawn}. Examples: approximate randomisation over the {n} {drawn} "
+            "({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
             "about these examples alone. Both take the seeds that the two rows share. {tests} rows are "
-            "tested, without correction".format(**against[0], tests=len(against))
+            "tested, without correction".format(**against[0], drawn=drawn, tests=len(against))
         )
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
