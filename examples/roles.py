@@ -42,7 +42,7 @@ args = parser.parse_args()
 seed_everything(args.seed)
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 root = args.root or (osp.join("datasets", args.corpus) if args.raw_from else MINI)
-options = {"parser": args.parser, "raw_from": args.raw_from, "min_freq": 2}
+options = {"parser": args.parser, "raw_from": args.raw_from, "min_freq": 1 if args.corpus == "cogs" else 2}
 options |= dict(option.split("=", 1) for option in args.option)
 train_dataset = CORPORA[args.corpus](root, "train", limit=args.limit, **options)
 learned = {"vocab": train_dataset.vocab, "labels": train_dataset.labels}

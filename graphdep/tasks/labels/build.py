@@ -25,12 +25,13 @@ def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> To
         encoder = build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
         model = TokenModel(encoder, num_classes, config.dropout, **options)
     else:
-        # The head first, so that all models of a seed have the same: they then differ by their syntax alone.
         model = TokenModel(parts.pretrained, num_classes, config.dropout, **options)
-        edges = pretrained_edges(config, from_cls=False)
-        add_syntax(config, parts.num_relations, parts.pretrained, edges)
     if config.marked:
         model.encoder.add_marks(_MARKS)  # type: ignore[operator]
+    if parts.pretrained is not None:
+        # Head and marks first, so that all models of a seed have the same: they differ by their syntax alone.
+        edges = pretrained_edges(config, from_cls=False)
+        add_syntax(config, parts.num_relations, parts.pretrained, edges)
     return model
 
 

@@ -51,7 +51,7 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         decode: ``"argmax"``, or ``"viterbi"`` for the best sequence of labels, which of spans is one that BIO
             allows; with :obj:`crf` it is always that. (default: ``"argmax"``)
         min_freq: Words seen less often are unknown; as some of the training split have to be, for the model
-            to learn what becomes of them. (default: :obj:`2`)
+            to learn what becomes of them. (default: :obj:`2`, of ``cogs`` :obj:`1`)
         max_length: Pieces of a sentence at most, for a pretrained encoder; words beyond it count as wrong.
             (default: :obj:`256`)
         **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
@@ -172,11 +172,14 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         return {name: value for name, value in super().named().items() if read or name != "parser"}
 
     def signatures(self) -> dict[str, str]:
-        given = self.has_key and self.key == "deprel" and self.trees == "gold"
+        read = self.reads_own_trees and self.trees in ("gold", "parser")  # else a control replaces them
+        given = self.has_key and self.key == "deprel" and read
         note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
         spans = (
             "; labels are spans, right if first word, last word and label are" if self.scheme == "bio" else ""
         )
+        if self.form == "spans":
+            spans += "; C-X is a label of its own, which srl-eval.pl of CoNLL-2005 joins with X"
         told = super().signatures()
         return {
             name: f"{text}{spans if name in ('f1', 'macro_f1') else ''}{note}" for name, text in told.items()

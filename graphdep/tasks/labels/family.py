@@ -81,6 +81,10 @@ class LabelFamily(TaskFamily):
         scoring = cast(LabelTask, task).scoring
         return label_floors(scoring, splits["train"], splits[split], split, LOOKUP)
 
+    def compared(self, task: str) -> str:
+        whole = self.tasks[task].metrics[0].name == "exact"
+        return "groups of test examples" if whole else "scored words of the test split"
+
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         scoring, words = cast(LabelTask, task).scoring, scored_words(outputs)
         prediction = outputs[0].numpy()

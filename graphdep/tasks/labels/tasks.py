@@ -19,7 +19,13 @@ from graphdep.training.family.task import Task
 
 _ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gold_trees": True}
 
-_COGS: dict[str, Any] = {"main": "exact", "outside": OUTSIDE, "marked": True}
+_COGS: dict[str, Any] = {
+    "main": "exact",
+    "outside": OUTSIDE,
+    "marked": True,
+    # What it asks of words is asked of those that training has once: as one [UNK] they would all be the same.
+    "defaults": {"min_freq": 1},
+}
 
 TASKS: dict[str, Task] = {
     "up": WordLabels("Universal PropBank", UniversalPropBank, "datasets/universal-propbank", **_ROLES),

@@ -20,8 +20,9 @@ def build_span_model(config: SpanConfig, parts: Parts, num_classes: int) -> Span
         encoder = build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
         model = SpanModel(encoder, readout, num_classes, config.dropout)
     else:
-        # The head first, so that all models of a seed have the same: they then differ by their syntax alone.
         model = SpanModel(parts.pretrained, readout, num_classes, config.dropout)
-        add_syntax(config, parts.num_relations, parts.pretrained, pretrained_edges(config, from_cls=False))
     model.encoder.add_marks(_MARKS)  # type: ignore[operator]
+    if parts.pretrained is not None:
+        # Head and marks first, so that all models of a seed have the same: they differ by their syntax alone.
+        add_syntax(config, parts.num_relations, parts.pretrained, pretrained_edges(config, from_cls=False))
     return model

@@ -75,6 +75,10 @@ class TaskFamily(ABC):
         :attr:`floors` ``<split>_<metric>_<ending>``.
         """
 
+    def compared(self, task: str) -> str:
+        """What tests between systems draw and swap, for people."""
+        return "test examples"
+
     @classmethod
     def split_floors(cls, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """What :meth:`floor` gives, apart: scores by the names of the metrics, of ``"no skill"`` and of each

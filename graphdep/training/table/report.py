@@ -115,17 +115,19 @@ def notes(summary: dict[str, Any]) -> list[str]:
     lines += [f"- {line}" for line in legend(summary["signature"])]
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
+        drawn = family_of(summary["task"]).compared(summary["task"])
         lines.append(
             "- difference and p against the row {row} ({metric}); the interval is of a paired bootstrap over "
-            "the test examples. Examples: approximate randomisation over the {n} test "
-            "examples ({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
+            "the {drawn}. Examples: approximate randomisation over the {n} {drawn} "
+            "({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
             "about these examples alone. Both take the seeds that the two rows share. {tests} rows are "
-            "tested, without correction".format(**against[0], tests=len(against))
+            "tested, without correction".format(**against[0], drawn=drawn, tests=len(against))
         )
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
         lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+    lines += _floor_notes(summary)
     lines += _data_notes(summary)
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
     lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
@@ -139,6 +141,27 @@ def notes(summary: dict[str, Any]) -> list[str]:
     for row in summary["rows"]:
         lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _floor_notes(summary: dict[str, Any]) -> list[str]:
+    """The floors of rows whose data have others than the table: other trees, or words that are cut."""
+    kinds: list[tuple[dict[str, float], list[str]]] = [(summary["floor"], [])]
+    for row in summary["rows"]:
+        floor = row.get("floor")
+        if not floor:
+            continue
+        known = next((names for other, names in kinds if other == floor), None)
+        if known is None:
+            kinds.append((floor, known := []))
+        known.append(row["name"])
+    lines = []
+    for floor, names in kinds[1:]:
+        for about, scores in family_of(summary["task"]).split_floors(floor).items():
+            told = ", ".join(f"{name} {scores[name]:.4f}" for name in _columns(summary) if name in scores)
+            lines.append(f"- ({about}) on the data of {', '.join(names)}: {told}")
+    if lines:
+        lines.insert(0, f"- floors in the table are on the data of {', '.join(kinds[0][1])}")
+    return lines
 
 
 def _data_notes(summary: dict[str, Any]) -> list[str]:

@@ -47,7 +47,18 @@ def test_the_labels_of_arcs_are_no_riddle_where_they_are_read():
     assert all(told in text for text in of(key="deprel").signatures().values())
     for other in (of(), of("dt@parser", key="deprel"), of("dt@random", key="deprel")):
         assert not any(told in text for text in other.signatures().values())
+    own = {"task": "labels", "train": "a.conllu", "key": "deprel"}  # whose trees are kept whatever the parser
+    for settings, there in (({}, True), ({"trees": "gold"}, True), ({"trees": "random"}, False)):
+        config = TrainConfig.of("dt", **{**own, **settings})
+        assert all((told in text) is there for text in config.signatures().values())
+    assert not any(told in text for text in TrainConfig.of(**{**own, "key": "upos"}).signatures().values())
     assert [*of().signatures()] == SCORES
+
+
+def test_words_that_training_has_once_are_words_of_cogs():
+    assert TrainConfig.of("dt", task="cogs").min_freq == 1
+    assert TrainConfig.of("dt", task="cogs", min_freq=3).min_freq == 3
+    assert of().min_freq == 2
 
 
 @pytest.mark.parametrize(
@@ -107,6 +118,9 @@ def test_what_a_look_up_reads_is_said():
     assert "labels are spans" not in marked["f1"]
     spans = TrainConfig.of(task="propbank-ewt", form="spans").signatures()
     assert ["labels are spans" in spans[name] for name in SCORES] == [False, True, True, False]
+    assert ["which srl-eval.pl of CoNLL-2005 joins" in spans[name] for name in SCORES] == [
+        *(False, True, True, False)
+    ]
 
 
 def test_options_of_a_corpus_reach_it():

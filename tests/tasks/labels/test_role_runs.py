@@ -178,9 +178,11 @@ def test_ablation_and_comparison_from_the_command_line(run, roles, tmp_path):
     for text in (
         "| (no skill) | 0.",
         "| (look-up) | 0.",
-        "| dt@random form=spans crf=True |",
+        "| dt@random crf=True |",
+        "--set form=spans",
         "labels are spans",
         "exact",
+        "bootstrap over the scored words of the test split",
     ):
         assert text in table
     done = run(
@@ -193,6 +195,8 @@ def test_ablation_and_comparison_from_the_command_line(run, roles, tmp_path):
     )
     assert done.exit_code == 0, done.stderr
     assert {*json.loads(done.stdout)["metrics"]} == {"f1", "macro_f1"}
+    assert family_of("cogs").compared("cogs") == "groups of test examples"
+    assert family_of("semeval2010").compared("semeval2010") == "test examples"
 
 
 def test_agreement_with_its_other_test_split(run, tmp_path):

@@ -75,3 +75,21 @@ def test_what_a_dataset_says_of_itself_is_under_the_table(corpus, monkeypatch):
     row = {"name": "dt", "label": "dt", "model": "dt", "about": "", "n": 0, "metrics": {}, "failed": {}}
     row |= {"against": None, "capped": 0, "data": data}
     assert "\n- train: 3 words of no use\n" in markdown(summary(rows=[row]))
+
+
+def test_floors_of_rows_with_other_trees_are_under_the_table(monkeypatch):
+    monkeypatch.setattr(type(family_of("csv")), "floors", Counting.floors)
+    data = {"examples": {}, "vocabulary": 1, "parser": "", "chain_trees": {}, "unknown_words": {}}
+    data |= {"unknown_relations": {}, "cut_words": {}}
+    rows = [
+        {"name": name, "label": name, "model": name, "about": "", "n": 0, "metrics": {}, "failed": {}}
+        | {"against": None, "capped": 0, "data": data, "floor": floor}
+        for name, floor in (("a", FLOOR), ("b", FLOOR | {"test_accuracy_lookup": 0.375}), ("c", {}))
+    ]
+    text = markdown(summary(rows=rows))
+    assert "\n- floors in the table are on the data of a\n" in text
+    assert "\n- (by counting) on the data of b: test_accuracy 0.3750, val_accuracy 0.7500\n" in text
+    assert "on the data of" not in markdown(summary(rows=[rows[0], rows[2]]))
+    assert "on the data of" not in markdown(
+        summary(rows=[{k: v for k, v in rows[0].items() if k != "floor"}])
+    )
