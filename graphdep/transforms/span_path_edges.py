@@ -18,7 +18,7 @@ from graphdep.transforms.self_loops import SelfLoops
 class SpanPathEdges(EdgeConstructor):
     r"""Words on the way through the tree from one marked span to the other attend to one another, with the
     words near that way, as in `"Graph Convolution over Pruned Dependency Trees Improves Relation Extraction"
-    <https://arxiv.org/abs/1809.10185>`_.
+    <https://aclanthology.org/D18-1244/>`_.
 
     .. math::
         \mathcal{E} = \{(j, i) : i, j \in P_K\} \quad \text{or} \quad

@@ -24,7 +24,10 @@ WITHOUT_ADDRESS = {
     "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue "
     "Generation",
 }
-ADDRESS = re.compile(r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|aclanthology\.org/[\w.-]+/|doi\.org/10\.\S+)")
+ADDRESS = re.compile(
+    r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|aclanthology\.org/[\w.-]+/|doi\.org/10\.\S+|"
+    r"repository\.upenn\.edu/handle/[\d.]+/\d+)"
+)
 # It is a control, and no paper's.
 OWN_PRESETS = {"transformer-utterance"}
 

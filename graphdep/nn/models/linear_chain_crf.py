@@ -9,8 +9,9 @@ from graphdep.transforms._options import count
 
 
 class LinearChainCRF(nn.Module):
-    r"""Linear-chain conditional random field over the labels of sequences, from `"Conditional Random Fields"
-    <https://repository.upenn.edu/handle/20.500.14332/6188>`_ (Lafferty et al., 2001), on logits as in
+    r"""Linear-chain conditional random field over the labels of sequences, from `"Conditional Random
+    Fields: Probabilistic Models for Segmenting and Labeling Sequence Data"
+    <https://repository.upenn.edu/handle/20.500.14332/6188>`_, on logits as in
     `"Natural Language Processing (Almost) from Scratch" <https://arxiv.org/abs/1103.0398>`_ (Eq. 12-14).
 
     .. math::

@@ -152,6 +152,11 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
         return "bio" if self.form == "spans" else "words"
 
     @property
+    def about_data(self) -> str:
+        given = ((name, getattr(self, name)) for name in _OF_CORPORA)
+        return ", ".join(f"{name} {value}" for name, value in given if value is not None)
+
+    @property
     def label(self) -> str:
         own = [f"key {self.key}"] if self.has_key else []
         given = ((name, getattr(self, name)) for name in ("form", "name", "function"))

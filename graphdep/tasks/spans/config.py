@@ -119,6 +119,11 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
             told = {name: text + undirected for name, text in told.items()}
         return told
 
+    @property
+    def about_data(self) -> str:
+        given = ((name, getattr(self, name)) for name in _OF_CORPORA)
+        return ", ".join(f"{name} {value}" for name, value in given if value is not None)
+
     def dataset_options(self, split: str) -> dict[str, Any]:
         given = {_option(name): getattr(self, name) for name in _OF_CORPORA}
         own = {name: value for name, value in given.items() if value is not None}

@@ -24,6 +24,7 @@ edges are made of.
 """
 _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomTree(seed),
+    "random-labels": lambda seed: T.RandomTree(seed, labels="keep"),
     "chain": lambda seed: T.ChainTree(),
     "reversed": lambda seed: T.ReversedTree(),
 }

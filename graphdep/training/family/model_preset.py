@@ -13,6 +13,7 @@ CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
     "parser": ("on the parser's trees", {"trees": "parser"}),
     "gold": ("on the corpus' own trees", {"trees": "gold"}),
     "random": ("on random trees without labels", {"trees": "random"}),
+    "random-labels": ("on random trees whose words keep their labels", {"trees": "random-labels"}),
     "chain": ("on chains without labels, each word under the one before", {"trees": "chain"}),
     "reversed": ("with the parse laid over the words back to front", {"trees": "reversed"}),
     "unlabelled": ("with one label for all arcs", {"labels": False}),

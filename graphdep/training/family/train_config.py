@@ -20,7 +20,7 @@ from graphdep.transforms import edge_names, preset_options, resolve
 from graphdep.transforms._identity import identity
 from graphdep.transforms.registry import check_known, is_known, is_own
 
-_TREES = ("parser", "gold", "random", "chain", "reversed")
+_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed")
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
 _UNNAMED = ("raw_from", "num_workers", "accelerator")
 
@@ -40,7 +40,8 @@ class TrainConfig:
         edges: Edge preset, or edges that :func:`graphdep.transforms.register_edges` knows; :obj:`None` for an
             encoder that reads words or tree itself.
         trees: Which trees: the ``"parser"``'s, the corpus' own (``"gold"``), or a control in place of the
-            parse: ``"random"``, ``"chain"``, ``"reversed"``. (default: ``"parser"``)
+            parse: ``"random"``, ``"random-labels"`` (words keep the label of their arc), ``"chain"``,
+            ``"reversed"``. (default: ``"parser"``)
         labels: Tell the labels of arcs apart, where the edges read them. (default: :obj:`True`)
         max_distance: Longest tree path that gets a relation, or that a word can look along.
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
@@ -207,6 +208,11 @@ class TrainConfig:
     def dataset_options(self, split: str) -> dict[str, Any]:
         """Arguments of a split of the task's dataset beside those that every corpus has."""
         return {}
+
+    @property
+    def about_data(self) -> str:
+        """Which of a corpus' examples, and labels of them, all rows of a table have, for its title."""
+        return ""
 
     def signatures(self) -> dict[str, str]:
         """What exactly each metric of a result is, by its name."""

@@ -191,7 +191,7 @@ def ablate(
         published = None  # the paper's figures are of other models or other data
     return {
         "task": task,
-        "title": spec.title,
+        "title": ", ".join(filter(None, [spec.title, configs[reference][0].about_data])),
         "command": command,
         "rows": [
             row.summary(changed)

@@ -29,6 +29,8 @@ INDEXED = [
      "AND sing . agent ( x _ 5 , x _ 1 )",
      "in_distribution"),
 ]  # fmt: skip
+# The nouns with a modifier alone.
+MODIFIED = {"nominals": "modified"}
 
 
 def write(folder: Path, **files) -> Path:
@@ -63,7 +65,9 @@ def labels(dataset: COGS) -> list[tuple[int, dict[int, str]]]:
 
 
 def test_roles(tmp_path, files, caplog):
-    train, test = (COGS(tmp_path / "c", split, "chain", raw_from=files) for split in ("train", "test"))
+    train, test = (
+        COGS(tmp_path / "c", split, "chain", raw_from=files, **MODIFIED) for split in ("train", "test")
+    )
     assert train.labels == ("O", "agent", "nmod.in", "theme", "xcomp")
     assert labels(train) == [
         (2, {1: "agent", 3: "theme"}),
@@ -84,23 +88,23 @@ def test_roles(tmp_path, files, caplog):
     assert "shark" in train.vocab
     about = train.describe()
     assert (about["sentences"], about["primitives"], about["left_out_sentences"]) == (3, 2, 0)
-    assert COGS(tmp_path / "c", "test", "chain").types == test.types  # from the processed file
+    assert COGS(tmp_path / "c", "test", "chain", **MODIFIED).types == test.types  # from the processed file
     assert pickle.loads(pickle.dumps(test)).types == test.types
     assert next(iter(DataLoader(test, batch_size=3))).type_id.shape == (3,)
     assert not caplog.records
 
 
 def test_both_forms_of_a_sentence(tmp_path, files):
-    free = COGS(tmp_path / "c", "val", "chain", raw_from=files)
+    free = COGS(tmp_path / "c", "val", "chain", raw_from=files, **MODIFIED)
     assert labels(free) == [(5, {1: "agent"}), (1, {4: "nmod.in"})]
     folder = write(tmp_path / "indexed", train=INDEXED, dev=INDEXED, gen=INDEXED, test=INDEXED)
     for split in COGS.splits:
-        dataset = COGS(tmp_path / "d", split, "chain", form="original", raw_from=folder)
+        dataset = COGS(tmp_path / "d", split, "chain", form="original", raw_from=folder, **MODIFIED)
         assert labels(dataset) == labels(free)
 
 
 def test_all_nouns(tmp_path, files):
-    dataset = COGS(tmp_path / "c", "train", "chain", raw_from=files, nominals="all")
+    dataset = COGS(tmp_path / "c", "train", "chain", raw_from=files)
     assert labels(dataset)[:6] == [
         (2, {1: "agent", 3: "theme"}),
         (1, {}),
@@ -115,24 +119,26 @@ def test_a_validation_split_that_is_drawn(tmp_path, caplog):
     rows = [("A cook saw Mila .", FREE[0][1], "in_distribution")] * 40 + FREE[2:]
     folder = write(tmp_path / "files", varfree_train=rows, varfree_gen=GEN)
     with caplog.at_level(logging.WARNING, "graphdep"):
-        train, val = (COGS(tmp_path / "c", split, "chain", raw_from=folder) for split in ("train", "val"))
+        train, val = (
+            COGS(tmp_path / "c", split, "chain", raw_from=folder, **MODIFIED) for split in ("train", "val")
+        )
     assert caplog.text.count("has no dev.tsv, so 'val' is a tenth of the training sentences") == 2
     assert (len(train), len(val)) == (36 + 4, 4)
     assert val.types == ("in_distribution",)
     assert not set(train.group.tolist()) & set(val.group.tolist())
     assert sorted({*train.group.tolist(), *val.group.tolist()}) == list(range(1, 44))
     caplog.clear()
-    assert len(COGS(tmp_path / "c", "test", "chain")) == 3
+    assert len(COGS(tmp_path / "c", "test", "chain", **MODIFIED)) == 3
     assert not caplog.records
     write(tmp_path / "c" / "raw", dev=INDEXED)  # it appears later: no stale split
-    assert len(COGS(tmp_path / "c", "train", "chain")) == 44
-    assert len(COGS(tmp_path / "c", "val", "chain")) == 2
+    assert len(COGS(tmp_path / "c", "train", "chain", **MODIFIED)) == 44
+    assert len(COGS(tmp_path / "c", "val", "chain", **MODIFIED)) == 2
 
 
 def test_sentences_that_are_not_their_forms(tmp_path, files, caplog):
     write(files, varfree_gen=[*GEN, *[("Mila slept .", "sing ( agent = Mila )", "prim_to_subj")] * 7])
     with caplog.at_level(logging.WARNING, "graphdep"):
-        dataset = COGS(tmp_path / "c", "test", "chain", raw_from=files)
+        dataset = COGS(tmp_path / "c", "test", "chain", raw_from=files, **MODIFIED)
     named = "varfree-gen.tsv:3: 'slept' is no form of 'sing'; varfree-gen.tsv:4"
     assert f"COGS (test): 7 sentences are left out: {named}" in caplog.text
     assert "and 2 others" in caplog.text
@@ -156,7 +162,7 @@ def test_sentences_that_are_not_their_forms(tmp_path, files, caplog):
 def test_damaged_rows(tmp_path, files, row, message):
     write(files, varfree_gen=[row])
     with pytest.raises(ValueError, match=message):
-        COGS(tmp_path / "c", "test", "chain", raw_from=files)
+        COGS(tmp_path / "c", "test", "chain", raw_from=files, **MODIFIED)
     assert not list((tmp_path / "c").glob("raw/*"))
 
 
@@ -174,6 +180,8 @@ def test_wrong_options_and_missing_files(tmp_path, files):
 
 
 def test_the_tree_is_the_parsers(tmp_path, files):
-    chain, bundled = (COGS(tmp_path / "c", "val", p, raw_from=files) for p in ("chain", "bundled"))
+    chain, bundled = (
+        COGS(tmp_path / "c", "val", p, raw_from=files, **MODIFIED) for p in ("chain", "bundled")
+    )
     assert torch.equal(chain.y, bundled.y)
     assert not torch.equal(chain.path_id, bundled.path_id)

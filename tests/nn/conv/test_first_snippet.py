@@ -35,6 +35,7 @@ RELATIONS = len(RelationVocab())
 CONVS: dict[str, Callable[[], nn.Module]] = {
     "transformer": lambda: AttentionConv(8, 4, heads=2),
     "transformer-utterance": lambda: AttentionConv(8, 4, heads=2),
+    "tree": lambda: AttentionConv(8, 4, heads=2),
     "dra": lambda: DRAConv(8, 4, heads=2),
     "sia": lambda: SIAConv(8, 4, heads=2),
     "sia-intra": lambda: SIAConv(8, 4, heads=2),

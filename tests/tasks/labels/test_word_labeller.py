@@ -161,7 +161,7 @@ def test_pretrained_encoders(tmp_path, model):
 
     encoder = write_tiny_encoder(tmp_path / "encoder")
     fitted = new(encoder, model, max_length=24, word_state="mean").fit(TREES, LABELS, MARKS)
-    assert fitted.result_["model"] == (model or "bert-dam-basic")
+    assert fitted.result_["model"] == (model or "bert-dt")
     expected = fitted.predict_proba(TREES, MARKS)
     fitted.save(tmp_path / "model.ckpt")
     (tmp_path / "encoder" / "model.safetensors").unlink()

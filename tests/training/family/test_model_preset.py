@@ -76,4 +76,4 @@ def test_a_control_says_so():
     assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}
     assert preset.control("unlabelled").settings["arcs"] == "enhanced++"
     assert resolve_model("dt-random").stands_for == "dt@random"
-    assert set(CONTROLS) == {"parser", "gold", "random", "chain", "reversed", "unlabelled"}
+    assert set(CONTROLS) == {"parser", "gold", "random", "random-labels", "chain", "reversed", "unlabelled"}
