@@ -42,6 +42,8 @@ def print_scores(result: dict[str, Any]) -> None:
     console.print(table)
     for line in legend(result["signature"]):
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    for note in result.get("data", {}).get("notes", ()):
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
         epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"

@@ -32,6 +32,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "pieces": (261, 1_000_000),  # at least special symbols and bytes
         "pool_size": (2, 1_000_000),
         "short_context": (1, 10_000),
+        "sentences": (1, 10_000_000),
         "val_fraction": (0, 1),
         "parse_errors": (0, 1),
         "share_masked": (0, 1),

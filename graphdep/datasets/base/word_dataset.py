@@ -97,9 +97,15 @@ class WordDataset(ParsedDataset):
         Args:
             split: The split that was read.
             found: All that it has.
+
+        Raises:
+            ValueError: If the training split has no example, or too few classes.
         """
         if self._learns_labels and not self.labels:
-            self.labels = self.classes(found if split == "train" else self.read(Path(self.raw_dir), "train"))
+            folder = Path(self.raw_dir)
+            train = found if split == "train" else self.read(folder, "train")
+            self._check_some(len(train), folder, "train")
+            self.labels = self.classes(train)
 
     def options(self) -> dict[str, Any]:
         parser = "gold" if self._parser is None else self._parser.fingerprint

@@ -61,6 +61,8 @@ def read_agreement(path: Path, name: str, *, brackets: bool) -> list[AgreementRo
         tree = bracket_tree(path, line, sentence) if brackets else None
         words = sentence.split() if tree is None else list(tree.form)
         output = bracket_words(path, line, answer) if brackets else answer.split()
+        if not output:
+            raise row_error(path, line, "the output has no word", answer)
         rows.append(AgreementRow(path, line, words, tree, output, flag))
     return rows
 

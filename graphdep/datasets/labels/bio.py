@@ -22,7 +22,7 @@ def spans_of(labels: Sequence[str | None]) -> list[Span]:
             before it.
 
     Raises:
-        ValueError: If a label is none of BIO; the message has the word's number and the label.
+        ValueError: If a label is none of BIO; the message has the word, from 1, and the label.
 
     Example:
         >>> from graphdep.datasets.labels.bio import spans_of
@@ -37,7 +37,9 @@ def spans_of(labels: Sequence[str | None]) -> list[Span]:
             continue
         tag, name = label[:2], label[2:]
         if tag not in ("B-", "I-") or not name:
-            raise ValueError(f"'labels' of spans must be O, B-LABEL or I-LABEL (got {label!r}, word {word})")
+            raise ValueError(
+                f"'labels' of spans must be O, B-LABEL or I-LABEL (got {label!r}, word {word + 1})"
+            )
         if tag == "I-" and name == before:
             start, *_ = spans.pop()
             spans.append((start, word + 1, name))

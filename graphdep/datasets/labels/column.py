@@ -64,8 +64,10 @@ class Column:
         """The sentence with other labels; a word with the label :attr:`absent`, or :obj:`None`, has none.
 
         Raises:
-            ValueError: If a label has a ``|``, and is for a key of a list.
+            ValueError: If a label is ``_``, which stands for none, or one for a key of a list has a ``|``.
         """
+        if "_" in labels and self.absent != "_":
+            raise ValueError(f"'key' {self.key!r} can hold no label '_', which stands for none")
         cells = ["_" if label is None or label == self.absent else label for label in labels]
         if self.part:
             old: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)

@@ -89,7 +89,8 @@ class LabelDataset(WordDataset):
         found = self.read(Path(self.raw_dir), split)
         self.learn_labels(split, found)
         if found and all(label is None for example in found for label in example.labels):
-            raise ValueError(f"no word of the split {split!r} has a label (is scored{self.scored_by})")
+            by = f" (is scored{self.scored_by})" if self.scored_by else ""
+            raise found[0].error(f"no word of the split {split!r} has a label{by}")
         if limit is not None:
             found = spread_rows(found, limit) if self.spread else found[:limit]
         return [

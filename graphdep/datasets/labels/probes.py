@@ -15,6 +15,7 @@ from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.datasets.labels.probe_sentences import ProbeSizes, probe_sentences
+from graphdep.io.limits import check_whole
 from graphdep.parsing import Parser
 
 
@@ -90,9 +91,9 @@ class Probes(LabelDataset):
         if function not in PROBE_FUNCTIONS:
             names = ", ".join(PROBE_FUNCTIONS)
             raise ValueError(f"'function' must be one of {names} (got {function!r})")
-        for name, value, least in (("sentences", sentences, 1), ("seed", seed, 0)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name!r} must be a whole number >= {least} (got {value!r})")
+        check_whole("sentences", sentences)
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise ValueError(f"'seed' must be a whole number >= 0 (got {seed!r})")
         if options.get("raw_from") is not None:
             raise ValueError(
                 f"'raw_from' is for corpora with files: this one is generated (got {options['raw_from']!r})"

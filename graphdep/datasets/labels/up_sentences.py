@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ NONE = ("_", "")
 """Cells that say nothing. Release 1.0 leaves cells empty where a sentence has no predicate."""
 HEADS = "UP:ARGHEADS"
 _TREE, _SHORT = 10, 8
+_ROLE = re.compile(r"(.+):([0-9]{1,9})")
 Row = tuple[int, list[str]]
 """Line number, columns."""
 
@@ -159,11 +161,12 @@ def _listed(path: Path, tree: Sentence, rows: list[Row], names: list[str]) -> UP
             continue
         labels = ["_"] * len(tree)
         for role in cell.split("|") if cell not in NONE else ():
-            label, _, number = role.rpartition(":")
-            if not label or not number.isdecimal() or not 0 < int(number) <= len(tree):
+            match = _ROLE.fullmatch(role)
+            label, number = (match[1], int(match[2])) if match else ("", 0)
+            if label in NONE or not 0 < number <= len(tree):
                 raise row_error(path, line, f"{HEADS} must be LABEL:WORD of {len(tree)} words", role)
-            if labels[int(number) - 1] == "_":
-                labels[int(number) - 1] = label
+            if labels[number - 1] == "_":
+                labels[number - 1] = label
             else:
                 second += 1
         predicates.append(UPPredicate(word, line, roleset, tuple(labels)))

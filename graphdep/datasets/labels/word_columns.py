@@ -78,7 +78,7 @@ def _is_comment(text: str, has_columns: bool, separator: str) -> bool:
 def _row(path: Path, line: int, text: str, cells: list[str], width: int) -> list[str]:
     if len(cells) != width:
         raise row_error(path, line, f"{len(cells)} columns instead of {width}, as the first row has", text)
-    if not cells[0]:
+    if not cells[0].strip():
         raise row_error(path, line, "a label for no word", text)
     if not cells[-1]:
         raise row_error(path, line, f"no label; {UNSCORED_CELL} is that of a word that is not scored", text)

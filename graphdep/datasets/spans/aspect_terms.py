@@ -13,6 +13,8 @@ from graphdep.datasets.base.raw import row_error
 
 _NUMBER = re.compile(r"[0-9]{1,7}")
 _CHUNK = 1 << 16
+# Those that expat knows itself; of others it asks Python, whose errors say neither file nor line.
+_ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,9 @@ def read_aspect_terms(path: Path) -> list[AspectSentence]:
     to/></aspectTerms></sentence></sentences>``. Other elements, such as ``aspectCategories``, are not read.
 
     Raises:
-        ValueError: If the file is no XML or has a document type, which might name other files or blow up; if
-            a sentence has no text, or a term lacks an attribute; with file, line and value.
+        ValueError: If the file is no XML, has a document type, which might name other files or blow up, or an
+            encoding that is not read; if a sentence has no text, two of them or an element in it, or a term
+            lacks an attribute; with file, line and value.
     """
     return _Reader(path).read()
 
@@ -54,6 +57,7 @@ class _Reader:
         self.above: list[str] = []
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
+        self.parser.XmlDeclHandler = self._declared
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
@@ -75,6 +79,12 @@ class _Reader:
     def line(self) -> int:
         return self.parser.CurrentLineNumber
 
+    def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in _ENCODINGS:
+            raise row_error(
+                self.path, self.line, f"the encoding is none of {', '.join(_ENCODINGS)}", encoding
+            )
+
     def _doctype(self, name: str, *rest: object) -> NoReturn:
         raise row_error(self.path, self.line, "a document type, which no file of the corpus has", name)
 
@@ -85,6 +95,10 @@ class _Reader:
                 self.sentences.append(AspectSentence(self.line))
             case ["sentences", "sentence", "aspectTerms", "aspectTerm"]:
                 self.sentences[-1].terms.append(self._term(attributes))
+            case ["sentences", "sentence", "text"] if self.sentences[-1].text:
+                raise row_error(self.path, self.line, "a second <text> of the sentence")
+            case ["sentences", "sentence", "text", _, *_]:
+                raise row_error(self.path, self.line, "an element within a <text>", name)
             case ["sentences"] | ["sentences", "sentence", *_]:
                 pass
             case _:

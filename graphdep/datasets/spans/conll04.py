@@ -27,6 +27,8 @@ logger = logging.getLogger("graphdep.datasets")
 
 NONE = "none"
 """The class of two entities without relation."""
+MAX_ENTITIES = 256
+"""Of a sentence; each of them makes a pair with each other one."""
 FILES = {"train": "conll04_train.json", "val": "conll04_dev.json", "test": "conll04_test.json"}
 
 
@@ -115,7 +117,7 @@ class CoNLL04(SpanDataset):
 
     def _draw_negatives(self, pairs: list[SpanExample], share: float) -> tuple[list[SpanExample], str]:
         without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
-        most = int((len(pairs) - len(without)) * share)
+        most = int(min((len(pairs) - len(without)) * share, len(without)))
         drawn = set(Draw(random.Random(self.drawn_val.seed)).shuffled(without)[:most])
         kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
         return (
@@ -139,7 +141,7 @@ def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
         tokens = _tokens(place, sentence)
         entities = [
             _entity(place, number, one, len(tokens))
-            for number, one in enumerate(_list(place, sentence, "entities"))
+            for number, one in enumerate(_listed_entities(place, sentence))
         ]
         relations, more = _relations(place, sentence, len(entities))
         further += more
@@ -188,6 +190,13 @@ def _list(place: str, sentence: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(found, list):
         raise ValueError(f"{place}: {key!r} must be a list (got {shown(found)})")
     return found
+
+
+def _listed_entities(place: str, sentence: dict[str, Any]) -> list[Any]:
+    entities = _list(place, sentence, "entities")
+    if len(entities) > MAX_ENTITIES:
+        raise ValueError(f"{place}: more than {MAX_ENTITIES} entities (got {len(entities)})")
+    return entities
 
 
 def _entity(place: str, number: int, entity: Any, size: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 from graphdep.datasets.spans.span_dataset import SpanDataset
@@ -22,9 +23,10 @@ def check_splits(config: SpanConfig, splits: Splits) -> None:
         if "y" not in dataset._data:
             raise ValueError(f"{dataset.corpus} ({name}): the examples have no labels")
         if dataset.num_spans != other.num_spans:
+            place, *_ = [*dataset.raw_files(Path(dataset.raw_dir), name), dataset.corpus]
             raise ValueError(
-                f"{dataset.corpus} ({name}): the number of spans of an example must be {other.num_spans}, as "
-                f"of {first!r} (got {dataset.num_spans})"
+                f"{place} ({name}): the number of spans of an example must be "
+                f"{other.num_spans}, as of {first!r} (got {dataset.num_spans})"
             )
     if config.path and other.num_spans < 2:
         raise ValueError(f"'path' is between two spans, but examples of {other.corpus} have one (got True)")

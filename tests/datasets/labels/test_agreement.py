@@ -197,6 +197,9 @@ def test_damaged_brackets_and_words_that_change_without_being_verbs(tmp_path, wr
     path.write_text(whole + "[ [ the cook ] sang PRESENT\t[ the cook ] sings\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"tense_bracket\.gen:3: 1 '\[' are never closed"):
         Agreement(tmp_path / "a", raw_from=folder)
+    path.write_text("[ [ the cook ] sang ] PRESENT\t[ ]\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"tense_bracket\.gen:1: the output has no word \(got '\[ \]'\)"):
+        Agreement(tmp_path / "a", raw_from=folder)
     path.write_text("[ [ the cook ] sang ] PRESENT\t[ [ the cooks ] sing ]\n", encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"tense_bracket\.gen:1: word 2 changes and is no verb .*'cook cooks'"

@@ -67,7 +67,7 @@ def test_what_does_not_fit_begins_a_span(labels, spans):
 
 @pytest.mark.parametrize("label", ["X", "B-", "I", "", "E-X", "b-X", "BX", "o"])
 def test_labels_that_are_none_of_spans(label):
-    with pytest.raises(ValueError, match=rf"must be O, B-LABEL or I-LABEL \(got '{label}', word 1\)"):
+    with pytest.raises(ValueError, match=rf"must be O, B-LABEL or I-LABEL \(got '{label}', word 2\)"):
         spans_of(["O", label])
 
 

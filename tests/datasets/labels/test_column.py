@@ -79,6 +79,13 @@ def test_labels_are_written_and_all_else_stays(key, absent, column, expected):
     assert Column(key, absent).labels(written) == ["X", "Y", "Z"]
 
 
+@pytest.mark.parametrize("key", ["upos", "misc:Begin"])
+def test_a_label_that_stands_for_none_is_not_written(key):
+    with pytest.raises(ValueError, match=f"'key' '{key}' can hold no label '_', which stands for none"):
+        Column(key).write(SENTENCE, ["X", "_", "Z"])
+    assert Column(key, "_").write(SENTENCE, ["X", "_", "Z"]) == Column(key).write(SENTENCE, ["X", None, "Z"])
+
+
 def test_classes_are_sorted_by_name():
     assert Column("misc:Begin").classes([SENTENCE]) == ("No", "Yes")
     assert Column("upos").classes([SENTENCE, SENTENCE]) == ("DET", "NOUN", "VERB")

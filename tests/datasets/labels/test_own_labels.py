@@ -240,6 +240,12 @@ def test_all_words_have_one_label(load, tmp_path):
         load(train=write(tmp_path / "one.jsonl", [{"words": ["x"], "labels": ["a"]}]))
 
 
+def test_a_split_without_labels(load, tmp_path):
+    none = write(tmp_path / "none.jsonl", [{"words": ["x"], "labels": [None]}])
+    with pytest.raises(ValueError, match=r"none.jsonl:1: no word of the split 'test' has a label$"):
+        load("test", test=none)
+
+
 def test_processed_files_are_never_stale(load, tmp_path):
     names = {
         name

@@ -203,7 +203,8 @@ def test_what_is_described(tmp_path):
     ("options", "message"),
     [
         ({"function": "tense"}, r"'function' must be one of governor, .* \(got 'tense'\)"),
-        ({"sentences": 0}, r"'sentences' must be a whole number >= 1 \(got 0\)"),
+        ({"sentences": 0}, r"'sentences' must be at least 1 \(got 0\)"),
+        ({"sentences": 10**20}, r"'sentences' must be at most 10000000 \(got 10+\)"),
         ({"sentences": True}, "'sentences' must be a whole number"),
         ({"seed": -1}, r"'seed' must be a whole number >= 0 \(got -1\)"),
         ({"min_words": 0}, r"'min_words' must be a whole number >= 1 \(got 0\)"),

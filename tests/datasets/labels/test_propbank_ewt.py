@@ -227,3 +227,10 @@ def test_heads_are_those_of_gold_trees_whatever_the_parser(root):
 def test_wrong_options(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         PropBankEWT(tmp_path, **options)
+
+
+def test_a_training_split_without_skeletons(tmp_path):
+    settings = write_tiny_propbank(tmp_path / "made")
+    (tmp_path / "made" / "raw" / "propbank" / "tiny.train.xml.gold_skel").unlink()
+    with pytest.raises(ValueError, match=r"the split 'train' has no examples in .*en_ewt-ud-train.conllu"):
+        PropBankEWT(settings["root"], "test")

@@ -64,6 +64,7 @@ def test_tags_of_hashes_with_tabs(tmp_path):
         ("a O\nb c O\n", r":2: 3 columns instead of 2"),
         ("word\n", r":1: a row must be a word, a tab or a blank, and its label \(got 'word'\)"),
         ("a\tO\n\tO\n", r":2: a label for no word"),
+        ("a\tO\n\u00a0\tO\n", r":2: a label for no word"),
         ("a\tO\nb\t\n", r":2: no label; _ is that of a word that is not scored"),
         ("a O\n# a comment in a sentence\n", r":2: 6 columns instead of 2"),
         ("\n\n# x\n", r":1: no sentence in the file"),
@@ -73,7 +74,7 @@ def test_tags_of_hashes_with_tabs(tmp_path):
 )
 def test_rows_that_are_none(tmp_path, content, message):
     path = tmp_path / "x.txt"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=f"x.txt{message}"):
         read_word_columns(path)
 

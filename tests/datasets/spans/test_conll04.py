@@ -77,6 +77,8 @@ def test_none_is_a_class_also_where_none_is_drawn(tmp_path, raw, parser):
     train = CoNLL04(tmp_path / "root", "train", parser, raw_from=raw, negatives=0)
     assert train.labels == ("Kill", "Live_In", "none")
     assert CoNLL04(tmp_path / "root", "test", parser, negatives=0).describe()["unknown_labels"] == 0
+    every = CoNLL04(tmp_path / "root", "train", parser)
+    assert len(CoNLL04(tmp_path / "root", "train", parser, negatives=1e308)) == len(every)
 
 
 def test_without_a_dev_file(tmp_path, raw, parser):
@@ -112,6 +114,7 @@ def relation(**changed: object) -> dict[str, object]:
         ({"tokens": ["a", ""]}, "'tokens' has what is no word .got str ''."),
         ({"tokens": ["a"] * 10_001}, "more than 10000 words .got 10001."),
         ({"entities": None}, "'entities' must be a list"),
+        ({"entities": [{}] * 257}, "more than 256 entities .got 257."),
         (entity(end=8), r"entity 0: span 1 reaches beyond the 7 words \(got \[0, 8\]\)"),
         (entity(end=0), "entity 0: span 1 is empty"),
         (entity(start="0"), "entity 0: 'start' must be a whole number .got str '0'."),

@@ -103,6 +103,14 @@ def test_lines(tmp_path):
         ("<text>Nice.</text>", "<text> </text>", "8: the sentence has no text"),
         ("</sentences>", "", "9: no XML: no element found"),
         ("<sentences>", "<!DOCTYPE x [<!ENTITY a 'b'>]><sentences>", "1: a document type, .* .got 'x'."),
+        ("<text>Nice.", "<text>Nice <b>one</b>.", "8: an element within a <text> .got 'b'."),
+        ("<text>Nice.", "<text>Nice.</text><text>", "8: a second <text> of the sentence"),
+        (
+            "<sentences>",
+            "<?xml version='1.0' encoding='hex'?><sentences>",
+            "1: the encoding is none of .*hex",
+        ),
+        ("<sentences>", "<?xml version='1.0' encoding='big5'?><sentences>", "1: the encoding is none of"),
         ("sentences", "reviews", "1: no <sentence> in <sentences> .got 'reviews'."),
     ],
 )

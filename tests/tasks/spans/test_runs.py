@@ -244,7 +244,7 @@ def test_one_span_of_ones_own(of_task, tmp_path):
         load_splits(TrainConfig.of("dt", **settings, path=True))
     two = write_span_rows(tmp_path / "two.jsonl", tiny_span_rows())
     with pytest.raises(
-        ValueError, match=r"one.jsonl \(test\): the number of spans .* must be 1, .*\(got 2\)"
+        ValueError, match=r"two.jsonl \(test\): the number of spans .* must be 1, .*\(got 2\)"
     ):
         load_splits(TrainConfig.of("dt", **{**settings, "test": two}))
 

@@ -57,12 +57,15 @@ def test_further_floors_are_rows_of_a_table_and_columns_of_a_score(monkeypatch, 
     ]
     assert {len(row) for row in rows} == {len(header)}
     result = {"task": "csv", "model": "dt", "seed": 0, "floor": FLOOR, "reference": {}, "signature": {}}
+    result |= {"data": {"notes": ["val is 4 of the 40 sentences [drawn]"]}}
     print_scores({**result, "metrics": {"test_accuracy": 0.7}, "parameters": 1, "checkpoint": "best.ckpt"})
     said = capsys.readouterr().out
     assert [said.index(text) for text in ("score", "no skill", "by counting")] == sorted(
         said.index(text) for text in ("score", "no skill", "by counting")
     )
-    assert all(text in said for text in ("0.7000", "0.2500", "0.5000"))
+    assert all(
+        text in said for text in ("0.7000", "0.2500", "0.5000", "val is 4 of the 40 sentences [drawn]")
+    )
 
 
 def test_what_a_dataset_says_of_itself_is_under_the_table(corpus, monkeypatch):
