@@ -78,8 +78,8 @@ class COGS(LabelDataset):
             (default: ``"bundled"``)
         form: ``"variable-free"`` or ``"original"``, which files are read. (default: ``"variable-free"``)
         nominals: Which nouns and names are marked in an example of their own: ``"all"``, or the
-            ``"modified"`` ones alone, which takes 2.5 times fewer examples and gives away which of them are modified: an
-            exact match is then easier than that of the whole form. (default: ``"all"``)
+            ``"modified"`` ones alone, which takes 2.5 times fewer examples and gives away which of them are
+            modified: an exact match is then easier than that of the whole form. (default: ``"all"``)
         options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`. ``limit``
             counts examples, so that the last sentence may lack some of its predicates.
 
