@@ -151,10 +151,18 @@ class LabelDataset(WordDataset):
         return [*super().follow_batch, *(["cut_y"] if "cut_y" in self._data else [])]
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus, with the numbers of words that are scored and whose label is unknown."""
+        """As of every corpus, with the numbers of words that are scored and whose label is unknown, and of
+        examples with a marked word.
+        """
         y: Tensor = self.y
         y = torch.cat([y, self.cut_y]) if "cut_y" in self._data else y
         scored, unknown = int((y != UNSCORED).sum()), int((y == UNKNOWN).sum())
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
         note += f", {unknown} with a label that training does not have, which are wrong" if unknown else ""
-        return super().describe() | {"scored_words": scored, "unknown_labels": unknown, "note": note}
+        own = {"scored_words": scored, "unknown_labels": unknown, "note": note}
+        return super().describe() | own | ({"marked": self._num_marked()} if "mark" in self._data else {})
+
+    def _num_marked(self) -> int:
+        """In how many examples a word is marked."""
+        sizes = [self._data.num_nodes] if self.slices is None else self.slices["mark"].diff().tolist()
+        return sum(bool(marks.any()) for marks in self._data.mark.split(sizes))

@@ -14,8 +14,7 @@ from graphdep.sentence import Sentence
 from graphdep.sentence.truncation import truncate
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.tasks.labels.task import WordLabels
-from graphdep.tasks.labels.word_predictor import WordPredictor
+from graphdep.tasks.labels.word_predictor import WordPredictor, takes_marks
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.predictor import parser_to_use
@@ -40,7 +39,8 @@ def predict_json_lines(task: LabelTask, request: FileRequest) -> FilePrediction:
         raise ValueError(f"'text_columns' is for files of texts (got {request.text_columns!r})")
     rows = read_text_rows(request.source, ["words"])
     sentences = [_sentence(row, request.limit) for row in rows]
-    marks = [_mark(row, len(sentence), config.word_task) for row, sentence in zip(rows, sentences)]
+    needs, takes = config.word_task.needs_mark, takes_marks(state)
+    marks = [_mark(row, len(sentence), needs, takes) for row, sentence in zip(rows, sentences)]
     whole = all(isinstance(sentence, Sentence) for sentence in sentences)
     parser = "bundled" if whole else parser_to_use(request.checkpoint, config.parser, request.parser)
     predictor = WordPredictor(task, state, parser, request.checkpoint, batch_size=request.batch_size)
@@ -79,11 +79,11 @@ def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
     return words[:most] if tree is None else truncate(tree, most)
 
 
-def _mark(row: TextRow, left: int, task: WordLabels) -> int | None:
+def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
     mark = row_mark(row, row.values["words"])
-    if mark is None and task.needs_mark:
+    if mark is None and needs:
         raise row_error(row.path, row.line, "no 'mark': the model labels words as a marked one sees them")
-    if mark is not None and not task.marked:
+    if mark is not None and not takes:
         raise row_error(row.path, row.line, "'mark' is for models that have learned from marks", str(mark))
     if mark is not None and mark >= left:
         raise row_error(row.path, row.line, "'mark' is a word that is not read", str(mark))

@@ -299,7 +299,7 @@ class WordLabeller(TaskEstimator):
                 raise ValueError(
                     f"'marks[{number}]' must be given: the model was trained with marks (got None)"
                 )
-            if one.mark is not None and not task.marked:
+            if one.mark is not None and not self._predictor.takes_marks:
                 raise ValueError(
                     f"'marks[{number}]' is for models that have learned from marks (got {one.mark})"
                 )

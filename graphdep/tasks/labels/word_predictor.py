@@ -92,6 +92,11 @@ class WordPredictor:
         self.tokens: Tokens | None = backbone_of(task.model).tokens if self.config.pretrained else None
         self.parsed = self.parser_failures = self.cut_words = 0
 
+    @property
+    def takes_marks(self) -> bool:
+        """Whether the model has learned from marks."""
+        return takes_marks(self.state)
+
     @cached_property
     def parser(self) -> Parser:
         """The parser, once some sentence needs it."""
@@ -165,3 +170,9 @@ class WordPredictor:
         shares = logits.double().softmax(dim=-1).cpu().split(left)
         for numbers, share in zip(best, shares):
             yield WordAnswer([self.labels[number] for number in numbers.tolist()], share)
+
+
+def takes_marks(state: RunState) -> bool:
+    """Whether a model has learned from marks: where training had none, their vector is a random one."""
+    trained = state.data.get("marked", {}).get("train", 1)  # earlier files do not say
+    return cast(LabelConfig, state.config).marked and trained > 0

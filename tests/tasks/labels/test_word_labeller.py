@@ -191,8 +191,8 @@ def test_long_sentences():
     labels = [[*row, "O"] for row in LABELS]
     with pytest.raises(ValueError, match=r"'sentences\[0\]': 5 words, more than max_words=4: allow more"):
         new(max_words=4).fit(long, labels)
-    cut = new(max_words=4, truncate=True).fit(long, labels)
-    plain = new().fit(WORDS, LABELS)
+    cut = new(max_words=4, truncate=True).fit(long, labels, MARKS)
+    plain = new().fit(WORDS, LABELS, MARKS)
     assert [row[:4] for row in cut.predict(long)] == plain.predict(WORDS)
     assert {row[4] for row in cut.predict(long)} == {None}
     assert cut.cut_words == 20
@@ -201,6 +201,15 @@ def test_long_sentences():
         cut.predict(long[:1], [4])
     with pytest.raises(ValueError, match="10001 words, more than max_words=10000"):
         plain.predict([["w"] * 10_001])
+
+
+def test_marks_that_training_had_none_of_are_refused(tmp_path):
+    plain = new().fit(WORDS, LABELS)
+    plain.save(tmp_path / "plain.ckpt")
+    for model in (plain, WordLabeller.load(tmp_path / "plain.ckpt", device="cpu", parser="chain")):
+        assert len(model.predict(WORDS[:1])[0]) == 4
+        with pytest.raises(ValueError, match=r"'marks\[0\]' is for models that have learned from marks"):
+            model.predict(WORDS[:1], [1])
 
 
 def test_labels_that_were_not_seen_are_wrong(fitted):
