@@ -10,12 +10,11 @@ from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
-from graphdep.training.family.encoder_settings import EncoderSettings
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.family.word_settings import WordSettings
 
 _OF_CORPORA = (
     *("form", "name", "verbs", "train_from", "ud_from", "nominals", "function", "sentences"),
@@ -25,7 +24,7 @@ _OF_CORPORA = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
+class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     """Settings of a run on labels of words.
 
     Args:
@@ -54,7 +53,7 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
             to learn what becomes of them. (default: :obj:`2`, of ``cogs`` :obj:`1`)
         max_length: Pieces of a sentence at most, for a pretrained encoder; words beyond it count as wrong.
             (default: :obj:`256`)
-        **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
+        **others: As in :class:`~graphdep.training.family.word_settings.WordSettings` and
             :class:`TrainConfig`.
 
     Raises:
@@ -74,33 +73,15 @@ class LabelConfig(EncoderSettings, TrainConfig, kind="labels"):
     sentences: int | None = setting(None, later=True)
     nominals: str | None = setting(None, later=True)
     data_seed: int | None = setting(None, later=True)
-    edges: str | None = "dt"
     trees: str = "gold"
-    max_distance: int = 2
-    min_freq: int = 2
-    max_epochs: int = 20
-    patience: int | None = 5
-    batch_size: int = 32
-    optimizer: str = "adam"
-    lr: float = 1e-3
-    weight_decay: float = 0.0
-    clip: float | None = 1.0
-    hidden_channels: int = 128
-    num_layers: int = 2
-    heads: int = 4
-    ff_channels: int = 256
-    dropout: float = 0.1
     word_state: str = setting("first", choices=("first", "mean"), defines=True, later=True)
     crf: bool = setting(False, defines=True, later=True)
     decode: str = setting("argmax", choices=("argmax", "viterbi"), late=True, later=True)
     freeze_layers: int = setting(0, later=True)
     head_lr: float | None = setting(None, later=True)
     layer_decay: float = setting(1.0, later=True)
-    max_length: int = 256
 
     models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
-    encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
-    headed: ClassVar[tuple[str, ...]] = HEADED
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,20 +7,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.tasks.spans.task import Spans
-from graphdep.training.family.encoder_settings import EncoderSettings
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_models import WORD_MODELS
+from graphdep.training.family.word_settings import WordSettings
 
 _OF_CORPORA = ("direction", "domain", "polarities", "negatives", "val_fraction", "val_seed")
 """Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
+class SpanConfig(WordSettings, TrainConfig, kind="spans"):
     """Settings of a run on marked spans.
 
     Args:
@@ -39,7 +38,7 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
             of a span. (default: ``"mean"``)
         max_length: Pieces of a sentence at most, for a pretrained encoder; an example that loses a span is
             wrong. (default: :obj:`256`)
-        **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
+        **others: As in :class:`~graphdep.training.family.word_settings.WordSettings` and
             :class:`TrainConfig`.
 
     Raises:
@@ -57,27 +56,9 @@ class SpanConfig(EncoderSettings, TrainConfig, kind="spans"):
     readout: str = setting("mean", choices=("mean", "top"), defines=True)
     path: bool = setting(False, defines=True)
     word_state: str = setting("mean", choices=("first", "mean"), defines=True)
-    edges: str | None = "dt"
     trees: str = "parser"
-    max_distance: int = 2
-    min_freq: int = 2
-    max_epochs: int = 20
-    patience: int | None = 5
-    batch_size: int = 32
-    optimizer: str = "adam"
-    lr: float = 1e-3
-    weight_decay: float = 0.0
-    clip: float | None = 1.0
-    hidden_channels: int = 128
-    num_layers: int = 2
-    heads: int = 4
-    ff_channels: int = 256
-    dropout: float = 0.1
-    max_length: int = 256
 
     models: ClassVar[Mapping[str, ModelPreset]] = WORD_MODELS
-    encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
-    headed: ClassVar[tuple[str, ...]] = HEADED
 
     def __post_init__(self) -> None:
         super().__post_init__()
