@@ -21,3 +21,9 @@ SPAN_METRICS: tuple[Metric, ...] = (
         f"that are predicted, {_OVER}",
     ),
 )
+EXACT: Metric = replace(
+    SPAN_METRICS[0],
+    name="exact",
+    signature="exact: share of the examples that are right as a whole; as each has one label, it is accuracy "
+    "under the name that it has where words are labelled",
+)

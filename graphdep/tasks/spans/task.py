@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from graphdep.datasets.spans.span_key import MAX_ARCS
 from graphdep.metrics import Metric
-from graphdep.tasks.spans.metrics import SPAN_METRICS
+from graphdep.tasks.spans.metrics import EXACT, SPAN_METRICS
 from graphdep.training.family.task import Task
 
 OF_WAYS = f"of each way through the tree from one span to the other, of up to {MAX_ARCS} arcs"
@@ -46,7 +46,7 @@ class Spans(Task):
     @property
     def reported(self) -> dict[str, Metric]:
         """All metrics by name."""
-        return {metric.name: metric for metric in (*SPAN_METRICS, *self.main)}
+        return {metric.name: metric for metric in (*SPAN_METRICS, *self.main, EXACT)}
 
     @property
     def signatures(self) -> dict[str, str]:

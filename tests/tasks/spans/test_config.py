@@ -9,7 +9,7 @@ from graphdep.training import TrainConfig
 from graphdep.training.family.word_models import WORD_MODELS
 
 SCRATCH = [name for name in WORD_MODELS if not name.startswith("bert")]
-SCORES = ["accuracy", "f1", "macro_f1"]
+SCORES = ["accuracy", "exact", "f1", "macro_f1"]
 
 
 def of(model: str | None = None, task: str = "semeval2010", **settings: object) -> TrainConfig:

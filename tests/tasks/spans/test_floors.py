@@ -49,6 +49,7 @@ def slow_floors(task: str, train, split, lost) -> dict[str, float]:
         options = {"labels": scored, "zero_division": 0}
         scores |= {
             f"accuracy{end}": accuracy_score(there, found),
+            f"exact{end}": accuracy_score(there, found),
             f"f1{end}": f1_score(there, found, average="micro", **options) if scored else 0.0,
             f"macro_f1{end}": f1_score(there, found, average="macro", **options) if scored else 0.0,
         }

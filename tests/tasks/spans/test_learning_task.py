@@ -148,7 +148,7 @@ def test_loss_and_scores_one_by_one(pieces, pieces_settings):
         outputs = task.outputs(batch)
     assert outputs[0].tolist() == [-2 if gone else int(row.argmax()) for row, gone in zip(logits, lost)]
     scores = task.score(outputs, "val")
-    assert {*scores} == {"val_loss", "val_accuracy", "val_f1", "val_macro_f1"}
+    assert {*scores} == {"val_loss", "val_accuracy", "val_f1", "val_macro_f1", "val_exact"}
     assert scores["val_loss"] == pytest.approx(np.mean(losses), rel=1e-5)
     labels = pieces.labels()
     there = ["(unknown)" if label < 0 else labels[label] for label in y]

@@ -19,7 +19,7 @@ from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.table.ablation import ablate
 
 TASKS = ("semeval2010", "conll04", "aspects", "spans")
-SCORES = ("accuracy", "f1", "macro_f1")
+SCORES = ("accuracy", "exact", "f1", "macro_f1")
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=8")
 SETS = [part for text in (*SIZES, "lr=0.05", "accelerator=cpu") for part in ("--set", text)]
 
@@ -281,7 +281,7 @@ def test_without_a_test_file_and_with_another_one(of_task, tmp_path):
     scored = evaluate_own(
         result["checkpoint"], settings={"test": write_span_rows(tmp_path / "new.jsonl", rows)}
     )
-    assert [scored["metrics"][f"test_{name}"] for name in SCORES] == [0, 0, 0]
+    assert [scored["metrics"][f"test_{name}"] for name in SCORES] == [0, 0, 0, 0]
     assert scored["tables"]["test"]["labels"][0]["label"] == "(unknown)"
     bare = write_span_rows(tmp_path / "bare.jsonl", [{**row, "label": None} for row in rows])
     with pytest.raises(ValueError, match=r"train.jsonl \(test\): the examples have no labels"):
