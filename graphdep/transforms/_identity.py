@@ -50,20 +50,7 @@ def printed(edges: BaseTransform) -> str:
 
 
 def _behaviour(edges: BaseTransform) -> str:
-    batch = probe()
-    before = dict(batch.to_dict())
-    try:
-        after = _applied(edges, batch)
-    except Exception as error:
-        # What reads marks needs some; they would change the identity of all that hands them on.
-        batch = with_marks(batch)
-        before = dict(batch.to_dict())
-        try:
-            after = _applied(edges, batch)
-        except Exception:
-            raise ValueError(
-                f"{printed(edges)} fails on a batch of two examples: {type(error).__name__}: {error}"
-            ) from error
+    before, after = _tried(edges)
     sha = hashlib.sha256()
     for key, value in sorted(after.items()):
         # What it leaves alone is no part of it.
@@ -73,6 +60,21 @@ def _behaviour(edges: BaseTransform) -> str:
         value = value.double().mul(1e4).round() if value.is_floating_point() else value.long()
         sha.update(f"{key} {[*value.shape]} ".encode() + value.contiguous().numpy().tobytes())
     return sha.hexdigest()[:8]
+
+
+def _tried(edges: BaseTransform) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a transform is given and what it gives: the probe, or with marks what reads them."""
+    errors = []
+    # Marks on all probes would change the identity of whatever hands them on.
+    for batch in (probe(), with_marks(probe())):
+        try:
+            return dict(batch.to_dict()), _applied(edges, batch)
+        except Exception as error:  # of code that is not ours
+            errors.append(error)
+    first, *_ = errors
+    raise ValueError(
+        f"{printed(edges)} fails on a batch of two examples: {type(first).__name__}: {first}"
+    ) from first
 
 
 def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.agreement_rows import (
     FLAGS,
     AgreementRow,
@@ -17,7 +18,6 @@ from graphdep.datasets.labels.agreement_rows import (
     verb_labels,
 )
 from graphdep.datasets.labels.label_dataset import LabelDataset
-from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.parsing import Parser
 
@@ -65,7 +65,7 @@ class Agreement(LabelDataset):
             ``"all"``. (default: ``"all"``)
         train_from: ``"train"``, or ``"test"`` to train on the test file of the same distribution where there
             is no training file; there is no split ``test-indist`` then. (default: ``"train"``)
-        options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`.
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.label_dataset.LabelDataset`
@@ -94,7 +94,7 @@ class Agreement(LabelDataset):
         name: str = "tense",
         verbs: str = "all",
         train_from: str = "train",
-        **options: Unpack[LabelOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         _check("name", name, tuple(FLAGS))
         _check("verbs", verbs, VERBS)

@@ -18,11 +18,11 @@ from typing_extensions import Unpack
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.raw import check_words, read_table, row_error
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.cogs_forms import original, variable_free
 from graphdep.datasets.labels.cogs_words import MisfitError, predicates
 from graphdep.datasets.labels.label_dataset import LabelDataset
-from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
@@ -80,7 +80,7 @@ class COGS(LabelDataset):
         nominals: Which nouns and names are marked in an example of their own: ``"all"``, or the
             ``"modified"`` ones alone, which takes 2.5 times fewer examples and gives away which of them are
             modified: an exact match is then easier than that of the whole form. (default: ``"all"``)
-        options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`. ``limit``
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`. ``limit``
             counts examples, so that the last sentence may lack some of its predicates.
 
     Shapes:
@@ -121,7 +121,7 @@ class COGS(LabelDataset):
         *,
         form: str = "variable-free",
         nominals: str = "all",
-        **options: Unpack[LabelOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         for name, value, known in (("form", form, FORMS), ("nominals", nominals, NOMINALS)):
             if value not in known:

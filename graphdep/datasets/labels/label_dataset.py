@@ -16,11 +16,11 @@ from graphdep.data import mark_words
 from graphdep.datasets.base.digest import digests
 from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.targets import UNKNOWN, UNSCORED
 from graphdep.datasets.base.word_dataset import WordDataset
-from graphdep.datasets.labels.label_options import LabelOptions
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.relation_path import relation_paths
-from graphdep.datasets.labels.targets import UNKNOWN, UNSCORED
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab
@@ -39,8 +39,8 @@ class LabelDataset(WordDataset):
         split: ``"train"``, ``"val"`` or ``"test"``, or another one of the corpus.
         parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
-        labels: See :class:`LabelOptions`.
-        options: Further ones, see :class:`LabelOptions`.
+        labels: See :class:`WordOptions`.
+        options: Further ones, see :class:`WordOptions`.
 
     Shapes:
         - ``y``: :math:`(W)`, long, for each word the number of its label in :attr:`labels`; -1 for a label
@@ -60,7 +60,7 @@ class LabelDataset(WordDataset):
             split has no label, or all of them are the same.
     """
 
-    shared_options: ClassVar[type] = LabelOptions
+    shared_options: ClassVar[type] = WordOptions
     marks: bool = False
     """Whether each example has a marked word."""
     spread: ClassVar[bool] = False

@@ -11,10 +11,10 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE, check_bio, with_insides
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.label_dataset import LabelDataset
-from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.own_sentences import OwnSentences, check_label_file, read_own_sentences
 from graphdep.io.limits import MAX_WORDS
@@ -66,7 +66,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         seed: Of that draw. (default: :obj:`0`)
         max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
             read, which else is an error. What is cut is counted. (default: :obj:`10_000`, :obj:`False`)
-        options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`, but
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
     Shapes:
@@ -110,7 +110,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         seed: int = 0,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
-        **options: Unpack[LabelOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         self.take_files(train, val, test, options.get("raw_from"))
         for name, path in self.files.items():

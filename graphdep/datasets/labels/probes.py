@@ -10,8 +10,8 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.label_dataset import LabelDataset
-from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
 from graphdep.datasets.labels.probe_sentences import ProbeSizes, probe_sentences
@@ -56,7 +56,7 @@ class Probes(LabelDataset):
         min_words, max_words: The fewest and the most words of a sentence. (default: :obj:`6`, :obj:`14`)
         num_words: Different words. (default: :obj:`60`)
         seed: Where chance comes from. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`.
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.label_dataset.LabelDataset`
@@ -86,7 +86,7 @@ class Probes(LabelDataset):
         max_words: int = 14,
         num_words: int = 60,
         seed: int = 0,
-        **options: Unpack[LabelOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         if function not in PROBE_FUNCTIONS:
             names = ", ".join(PROBE_FUNCTIONS)

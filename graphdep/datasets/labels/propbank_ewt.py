@@ -12,10 +12,10 @@ from typing import Any
 from typing_extensions import Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE, bio_of, with_insides
 from graphdep.datasets.labels.ewt_sentences import SKELETON, TREEBANK, EWTSentence, LeftOut, read_ewt
 from graphdep.datasets.labels.label_dataset import LabelDataset
-from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.propbank_skeletons import SkeletonPredicate
 from graphdep.datasets.labels.span_head import span_head
@@ -61,7 +61,7 @@ class PropBankEWT(LabelDataset):
         form: ``"heads"`` or ``"spans"``. (default: ``"heads"``)
         ud_from: Local folder with the treebank, where it is not below :obj:`raw_from` as well; both are
             searched with all of their folders. (default: :obj:`None`)
-        options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`. :obj:`limit`
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`. :obj:`limit`
             takes predicates from all parts of a split.
 
     Shapes:
@@ -98,7 +98,7 @@ class PropBankEWT(LabelDataset):
         *,
         form: str = "heads",
         ud_from: str | os.PathLike[str] | None = None,
-        **options: Unpack[LabelOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         if form not in FORMS:
             raise ValueError(f"'form' must be one of {', '.join(FORMS)} (got {form!r})")

@@ -9,9 +9,9 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.label_dataset import LabelDataset
-from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.sentences.ud_treebank import UDTreebank
 from graphdep.io import read_conllu
@@ -30,7 +30,7 @@ class UDTags(LabelDataset):
         parser: ``"gold"`` for the treebank's own trees; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the treebank's words. (default: ``"gold"``)
         key, absent: Of :class:`~graphdep.datasets.labels.column.Column`. (default: ``"upos"``, :obj:`None`)
-        options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`.
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.label_dataset.LabelDataset`
@@ -60,7 +60,7 @@ class UDTags(LabelDataset):
         *,
         key: str = "upos",
         absent: str | None = None,
-        **options: Unpack[LabelOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         self.column = Column(key, absent)
         self.scored_by = f" by their {key}"

@@ -12,9 +12,9 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.label_dataset import LabelDataset
-from graphdep.datasets.labels.label_options import LabelOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.up_sentences import UPPredicate, UPSentence, read_up
 from graphdep.parsing import Parser
@@ -56,7 +56,7 @@ class UniversalPropBank(LabelDataset):
         val_fraction: With ``train_from="dev"``, the share of sentences that is drawn for validation.
             (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.labels.label_options.LabelOptions`. :obj:`limit`
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`. :obj:`limit`
             takes predicates from all parts of a split.
 
     Shapes:
@@ -92,7 +92,7 @@ class UniversalPropBank(LabelDataset):
         train_from: str = "train",
         val_fraction: float = 0.1,
         seed: int = 0,
-        **options: Unpack[LabelOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         if train_from not in TRAIN_FROM:
             raise ValueError(f"'train_from' must be one of {', '.join(TRAIN_FROM)} (got {train_from!r})")

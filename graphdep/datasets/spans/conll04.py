@@ -15,9 +15,9 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.drawn_val import DrawnVal
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample, wrong_spans
-from graphdep.datasets.spans.span_options import SpanOptions
 from graphdep.io.checks import shown
 from graphdep.io.limits import MAX_WORDS
 from graphdep.io.text import has_half_character, unique_keys
@@ -51,7 +51,7 @@ class CoNLL04(SpanDataset):
         val_fraction: The share of the training sentences that is drawn for validation where there is no
             ``conll04_dev.json``. (default: :obj:`0.1`)
         seed: Of the draws. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.spans.span_options.SpanOptions`.
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.span_dataset.SpanDataset`, with two spans
@@ -81,7 +81,7 @@ class CoNLL04(SpanDataset):
         negatives: float | None = None,
         val_fraction: float = 0.1,
         seed: int = 0,
-        **options: Unpack[SpanOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         if negatives is not None and not (negatives >= 0 and math.isfinite(negatives)):
             raise ValueError(f"'negatives' must be a number of at least 0 (got {negatives})")

@@ -11,9 +11,9 @@ from typing_extensions import Unpack
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
 from graphdep.datasets.base.text_rows import check_suffix
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample
-from graphdep.datasets.spans.span_options import SpanOptions
 from graphdep.datasets.spans.span_rows import read_span_rows
 from graphdep.parsing import Parser
 
@@ -51,7 +51,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         label_column: Name of the labels. (default: ``"label"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.spans.span_options.SpanOptions`, but
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`, but
             :obj:`raw_from`: the files are read where they are.
 
     Shapes:
@@ -88,7 +88,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         label_column: str = "label",
         val_fraction: float = 0.1,
         seed: int = 0,
-        **options: Unpack[SpanOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         self.take_files(train, val, test, options.get("raw_from"))
         for name, path in self.files.items():

@@ -13,10 +13,10 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample
-from graphdep.datasets.spans.span_options import SpanOptions
 from graphdep.parsing import Parser
 
 logger = logging.getLogger("graphdep.datasets")
@@ -60,7 +60,7 @@ class SemEval2010Task8(SpanDataset):
         val_fraction: The share of the training file's sentences that is drawn for validation.
             (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.spans.span_options.SpanOptions`.
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.span_dataset.SpanDataset`, with two spans
@@ -91,7 +91,7 @@ class SemEval2010Task8(SpanDataset):
         direction: bool = True,
         val_fraction: float = 0.1,
         seed: int = 0,
-        **options: Unpack[SpanOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         self.direction, self.drawn_val = bool(direction), DrawnVal(val_fraction, seed)
         if options.get("labels") is None:

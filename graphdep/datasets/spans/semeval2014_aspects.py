@@ -11,11 +11,11 @@ from typing_extensions import Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, row_error
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.aspect_terms import read_aspect_terms
 from graphdep.datasets.spans.marked_text import mark_text
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample
-from graphdep.datasets.spans.span_options import SpanOptions
 from graphdep.parsing import Parser
 
 POLARITIES = ("conflict", "negative", "neutral", "positive")
@@ -51,7 +51,7 @@ class SemEval2014Aspects(SpanDataset):
         val_fraction: The share of the training sentences that is drawn for validation where there is no file
             for it, as published there is none. (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
-        options: Further ones, see :class:`~graphdep.datasets.spans.span_options.SpanOptions`.
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.span_dataset.SpanDataset`, with one span
@@ -83,7 +83,7 @@ class SemEval2014Aspects(SpanDataset):
         polarities: int = 4,
         val_fraction: float = 0.1,
         seed: int = 0,
-        **options: Unpack[SpanOptions],
+        **options: Unpack[WordOptions],
     ) -> None:
         if domain not in FILES:
             raise ValueError(f"'domain' must be one of {', '.join(FILES)} (got {domain!r})")

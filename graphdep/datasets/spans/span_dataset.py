@@ -17,10 +17,10 @@ from graphdep.datasets.base.digest import digests
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.datasets.base.word_dataset import WordDataset
+from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.mark_spans import mark_spans
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.datasets.spans.span_key import MAX_ARCS, span_key
-from graphdep.datasets.spans.span_options import SpanOptions
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab
@@ -44,8 +44,8 @@ class SpanDataset(WordDataset):
         split: ``"train"``, ``"val"`` or ``"test"``.
         parser: ``"gold"`` for the corpus' own trees; else a parser, or its name for
             :func:`graphdep.parsing.resolve_parser`, which parses the corpus' words.
-        labels: See :class:`SpanOptions`.
-        options: Further ones, see :class:`SpanOptions`.
+        labels: See :class:`WordOptions`.
+        options: Further ones, see :class:`WordOptions`.
 
     Shapes:
         - ``y``: :math:`(1)`, long, the number of the label in :attr:`labels`; -1 for a label that is not
@@ -64,7 +64,7 @@ class SpanDataset(WordDataset):
             have one span and others two, or some a label and others none.
     """
 
-    shared_options: ClassVar[type] = SpanOptions
+    shared_options: ClassVar[type] = WordOptions
     num_spans: int
     """Spans of an example: one or two."""
     said: dict[str, str]

@@ -10,28 +10,17 @@ import torch
 from graphdep.nn.models import LinearChainCRF, TokenModel
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.scoring import bio_tables
-from graphdep.training.family.added_syntax import add_syntax
 from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained_edges import pretrained_edges
-from graphdep.training.family.scratch import build_encoder
+from graphdep.training.family.word_encoder import complete_encoder, start_encoder
 
 _MARKS = 2  # no mark, and the mark
 
 
 def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> TokenModel:
     """Encoder and head, not trained; a pretrained encoder is changed in place."""
-    options: dict[str, Any] = {"pieces": config.word_state, "marked": config.marked}
-    if parts.pretrained is None:
-        encoder = build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
-        model = TokenModel(encoder, num_classes, config.dropout, **options)
-    else:
-        model = TokenModel(parts.pretrained, num_classes, config.dropout, **options)
-    if config.marked:
-        model.encoder.add_marks(_MARKS)  # type: ignore[operator]
-    if parts.pretrained is not None:
-        # Head and marks first, so that all models of a seed have the same: they differ by their syntax alone.
-        edges = pretrained_edges(config, from_cls=False)
-        add_syntax(config, parts.num_relations, parts.pretrained, edges)
+    encoder = start_encoder(config, parts)
+    model = TokenModel(encoder, num_classes, config.dropout, pieces=config.word_state, marked=config.marked)
+    complete_encoder(encoder, config, parts, _MARKS if config.marked else 0)
     return model
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from graphdep.datasets.labels.column import Column
@@ -15,12 +16,6 @@ from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_settings import WordSettings
-
-_OF_CORPORA = (
-    *("form", "name", "verbs", "train_from", "ud_from", "nominals", "function", "sentences"),
-    "data_seed",
-)
-"""Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,15 +77,26 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     layer_decay: float = setting(1.0, later=True)
 
     models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
+    corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "form": "form",
+            "name": "name",
+            "verbs": "verbs",
+            "train_from": "train_from",
+            "ud_from": "ud_from",
+            "nominals": "nominals",
+            "function": "function",
+            "sentences": "sentences",
+            "data_seed": "seed",  # that of a run is another one
+        }
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_encoder()
-        if self.word_state != "first" and not self.pretrained:
-            raise ValueError(f"'word_state' is for a pretrained encoder (got {self.word_state!r})")
-        for name in (*_OF_CORPORA, "key", "absent"):
-            default = "upos" if name == "key" else None
-            if getattr(self, name) != default and not self.word_task.takes(_option(name)):
+        self.check_corpus_options()
+        for name, default in (("key", "upos"), ("absent", None)):
+            if getattr(self, name) != default and not self.word_task.takes(name):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
         if self.decode != "argmax" and self.scheme != "bio":
             raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
@@ -133,11 +139,6 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
         return "bio" if self.form == "spans" else "words"
 
     @property
-    def about_data(self) -> str:
-        given = ((name, getattr(self, name)) for name in _OF_CORPORA)
-        return ", ".join(f"{name} {value}" for name, value in given if value is not None)
-
-    @property
     def label(self) -> str:
         own = [f"key {self.key}"] if self.has_key else []
         given = ((name, getattr(self, name)) for name in ("form", "name", "function"))
@@ -146,8 +147,6 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = {"key": self.key, "absent": self.absent} if self.word_task.takes("key") else {}
-        given = {_option(name): getattr(self, name) for name in _OF_CORPORA}
-        own |= {name: value for name, value in given.items() if value is not None}
         return super().dataset_options(split) | own | {"parser": self._parser}
 
     def data_settings(self) -> dict[str, Any]:
@@ -175,8 +174,3 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     def _parser(self) -> str:
         """What gives the trees that a control may replace: where a corpus has its own, it needs no parse."""
         return "gold" if self.word_task.gold_trees and self.trees != "parser" else self.parser
-
-
-def _option(name: str) -> str:
-    """What a setting is called as an option of a corpus: the seed of a run is another one."""
-    return "seed" if name == "data_seed" else name

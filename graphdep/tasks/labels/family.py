@@ -6,13 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import torch
-from torch_geometric.data import Data
-from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.text_rows import Label
-from graphdep.parsing import Parser
-from graphdep.sentence import Sentence
 from graphdep.tasks.labels.build import build_chain, build_label_model
 from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
@@ -24,25 +18,20 @@ from graphdep.tasks.labels.predict_conllu import predict_conllu
 from graphdep.tasks.labels.predict_json_lines import predict_json_lines
 from graphdep.tasks.labels.scoring import LabelScoring
 from graphdep.tasks.labels.tasks import COLUMNS, TASKS
-from graphdep.training.family.edges import preset_edges
-from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.family.pretrained_edges import check_nodes, pretrained_edges
-from graphdep.training.family.scratch import with_types
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.training.family.word_family import WordFamily
 
 LOOKUP = "lookup"
 _PREDICTED = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
 
 
-class LabelFamily(TaskFamily):
+class LabelFamily(WordFamily):
     """A label for each word of a sentence, or for the words as a marked one sees them."""
 
     name = "labels"
@@ -94,41 +83,11 @@ class LabelFamily(TaskFamily):
             found["types"] = exact_by_type(dataset, scoring.exact(prediction, words)[0], words)
         return found
 
-    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        config = cast(LabelConfig, config)
-        if config.pretrained:
-            return with_types(config, pretrained_edges(config, from_cls=False))
-        return with_types(config, preset_edges(config, name))
-
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         super().adapt(task, config)
         config, task = cast(LabelConfig, config), cast(LabelTask, task)
-        if config.pretrained:
-            check_nodes(config, backbone_of(task.model))
         if not config.crf:
             task.chain = build_chain(config, task.scoring.labels)
-
-    def example(
-        self,
-        task: LearningTask,
-        config: TrainConfig,
-        vocab: Vocab,
-        relations: RelationVocab,
-        texts: list[str],
-        parser: Parser,
-    ) -> tuple[Data, list[Sentence]]:
-        if len(texts) != 1:
-            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
-        data, trees = super().example(task, config, vocab, relations, texts, parser)
-        if cast(LabelConfig, config).marked:
-            data.mark = torch.zeros_like(data.word)  # a text marks nothing
-        return data, trees
-
-    def labels(self, splits: Splits) -> list[Label] | None:
-        return splits.labels()
-
-    def known_labels(self, config: TrainConfig) -> bool:
-        return True
 
     def comparable(self, mine: Splits, other: Splits) -> bool:
         # Other trees, and pieces in place of words, leave the labels as they are.
@@ -136,9 +95,6 @@ class LabelFamily(TaskFamily):
             return mine is other
         words = (labelled_words(splits["test"], "form")[-1] for splits in (mine, other))
         return all(np.array_equal(*columns) for columns in zip(*words))
-
-    def missing_split(self, config: TrainConfig, split: str) -> str:
-        return f": give it (--{split} FILE)" if isinstance(config, OwnLabelConfig) else ""
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
         suffix, name = request.source.suffix.lower(), request.state.config.task

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.word_models import WORD_MODELS, on_own_trees
+import dataclasses
 
-LABEL_MODELS: dict[str, ModelPreset] = on_own_trees(WORD_MODELS)
+from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.family.word_models import WORD_MODELS
+
+LABEL_MODELS: dict[str, ModelPreset] = {
+    name: dataclasses.replace(preset, trees="gold") for name, preset in WORD_MODELS.items()
+}
+"""Those on the corpus' own trees, so that they share their data; ``model@parser`` has the parser's."""
 PARSED_LABEL_MODELS: dict[str, ModelPreset] = dict(WORD_MODELS)
 """Those for corpora that have no trees of their own."""

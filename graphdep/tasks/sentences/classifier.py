@@ -84,6 +84,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     task = "csv"
     called = "the classifier"
     own = ("text_columns", "label_column")
+    usual_models = ("dt", "bert-dam-basic")
     needed = ("train", *own)
     _predictor: Predictor | None = None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import ClassVar
 
 from graphdep.tasks.spans.task import Spans
 from graphdep.training.family.lookup import resolve_task
@@ -13,9 +14,6 @@ from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_models import WORD_MODELS
 from graphdep.training.family.word_settings import WordSettings
-
-_OF_CORPORA = ("direction", "domain", "polarities", "negatives", "val_fraction", "val_seed")
-"""Settings that are options of some corpora, whose own defaults :obj:`None` stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +57,21 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
     trees: str = "parser"
 
     models: ClassVar[Mapping[str, ModelPreset]] = WORD_MODELS
+    corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "direction": "direction",
+            "domain": "domain",
+            "polarities": "polarities",
+            "negatives": "negatives",
+            "val_fraction": "val_fraction",
+            "val_seed": "seed",  # that of a run is another one
+        }
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_encoder()
-        if self.word_state != "mean" and not self.pretrained:
-            raise ValueError(f"'word_state' is for a pretrained encoder (got {self.word_state!r})")
-        for name in _OF_CORPORA:
-            if getattr(self, name) is not None and not self.span_task.takes(_option(name)):
-                raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
+        self.check_corpus_options()
         if self.path and self.num_spans < 2:
             raise ValueError(f"'path' is between two spans, but {self.task!r} has one (got True)")
 
@@ -99,18 +103,3 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
             undirected = "; labels have no direction, so that none is wrong"
             told = {name: text + undirected for name, text in told.items()}
         return told
-
-    @property
-    def about_data(self) -> str:
-        given = ((name, getattr(self, name)) for name in _OF_CORPORA)
-        return ", ".join(f"{name} {value}" for name, value in given if value is not None)
-
-    def dataset_options(self, split: str) -> dict[str, Any]:
-        given = {_option(name): getattr(self, name) for name in _OF_CORPORA}
-        own = {name: value for name, value in given.items() if value is not None}
-        return super().dataset_options(split) | own
-
-
-def _option(name: str) -> str:
-    """What a setting is called as an option of a corpus: the seed of a run is another one."""
-    return "seed" if name == "val_seed" else name

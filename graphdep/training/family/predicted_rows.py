@@ -25,7 +25,10 @@ class PredictedRow(NamedTuple):
 
 
 def write_rows(
-    source: Path, rows: Sequence[Mapping[str, Any]], predicted: Sequence[PredictedRow], names: Sequence[str]
+    source: Path,
+    rows: Sequence[Mapping[str, Any]],
+    predicted: Sequence[PredictedRow],
+    names: Sequence[str] | None,
 ) -> tuple[str, list[str]]:
     """The text of a file of the source's kind with predictions and probabilities, in JSON as one object, else
     in a column each with six digits; and the keys or columns of the source that they replace.
@@ -34,24 +37,27 @@ def write_rows(
         source: The file, ``.jsonl``, ``.csv`` or ``.tsv``.
         rows: What it has.
         predicted: What is new in each row.
-        names: Those of the labels.
+        names: Those of the labels; :obj:`None` where numbers are predicted, which have no probabilities.
 
     Raises:
         ValueError: If a cell of a ``.tsv`` file would have a tab or a line break.
     """
     lines = source.suffix.lower() == ".jsonl"
-    keys = [PREDICTION, PROBABILITIES] if lines else [PREDICTION, *(f"{PROBABILITY}{name}" for name in names)]
+    shares = [PROBABILITIES] if lines else [f"{PROBABILITY}{name}" for name in names or ()]
+    keys = [PREDICTION, *(shares if names is not None else ())]
     replaced = [key for key in keys if any(key in row for row in rows)]
     old = [{name: value for name, value in row.items() if name not in keys} for row in rows]
     if lines:
-        objects = [row | own._asdict() for row, own in zip(old, predicted)]
+        objects = [row | {key: getattr(own, key) for key in keys} for row, own in zip(old, predicted)]
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in objects), replaced
     cells = [[*old[0], *keys]]
     cells += [[*row.values(), *_cells(own, names)] for row, own in zip(old, predicted)]
     return _table(cells, source), replaced
 
 
-def _cells(own: PredictedRow, names: Sequence[str]) -> list[str]:
+def _cells(own: PredictedRow, names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return [str(own.prediction)]
     if own.probabilities is None:
         return [""] * (1 + len(names))
     return [str(own.prediction), *(f"{own.probabilities[name]:.6g}" for name in names)]

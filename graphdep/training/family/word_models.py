@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from graphdep.training.family.model_preset import ModelPreset
@@ -59,10 +58,3 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
     **PRETRAINED_MODELS,
 }
 """Models that give a state for each word, all of them on the parser's trees."""
-
-
-def on_own_trees(models: Mapping[str, ModelPreset]) -> dict[str, ModelPreset]:
-    """The same models on the corpus' own trees, so that they share their data; ``model@parser`` has the
-    parser's.
-    """
-    return {name: dataclasses.replace(preset, trees="gold") for name, preset in models.items()}

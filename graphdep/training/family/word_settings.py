@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphdep.training.family.encoder_settings import EncoderSettings
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
 
 
@@ -39,3 +41,38 @@ class WordSettings(EncoderSettings):
 
     encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     headed: ClassVar[tuple[str, ...]] = HEADED
+    corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Settings that only some corpora take, and what these call them; at :obj:`None` a corpus has its own
+    default.
+    """
+
+    if TYPE_CHECKING:  # of the other base
+        task: str
+
+    @property
+    def marked(self) -> bool:
+        """Whether words of an example are marked."""
+        return True
+
+    @property
+    def about_data(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self._given().items())
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        own = {self.corpus_options[name]: value for name, value in self._given().items()}
+        return super().dataset_options(split) | own
+
+    def check_corpus_options(self) -> None:
+        """Raises :class:`ValueError` where an option is not one of the corpus."""
+        task = resolve_task(self.task)
+        for name, value in self._given().items():
+            if not task.takes(self.corpus_options[name]):
+                raise ValueError(f"{name!r} is not for task {self.task!r} (got {value!r})")
+
+    def _given(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in self.corpus_options}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        yield from super()._readers()
+        yield ("word_state",), "a pretrained encoder", self.pretrained

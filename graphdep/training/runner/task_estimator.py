@@ -50,7 +50,7 @@ class TaskEstimator(BaseEstimator):
     """Settings that :meth:`_train_on` gets from the subclass."""
     needed: ClassVar[tuple[str, ...]] = ("train",)
     """Settings without which there are none."""
-    usual_models: ClassVar[tuple[str, str]] = ("dt", "bert-dam-basic")
+    usual_models: ClassVar[tuple[str, str]]
     """The models where none is named, from nothing and on a pretrained encoder."""
 
     encoder: str | os.PathLike[str] | None

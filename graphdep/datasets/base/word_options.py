@@ -1,4 +1,4 @@
-"""The options that corpora of marked spans have in common."""
+"""The options that corpora of words and classes have in common."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.text_rows import Label
 
 
-class SpanOptions(ParsedOptions, total=False):
-    """Options of every corpus of marked spans: those of :class:`ParsedOptions`, and these.
+class WordOptions(ParsedOptions, total=False):
+    """Options of every corpus of labelled words or marked spans: those of :class:`ParsedOptions`, and these.
 
     Args:
         labels: The classes, e.g. a checkpoint's; :obj:`None` for those of the corpus, or where it has no list

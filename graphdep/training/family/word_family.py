@@ -1,0 +1,65 @@
+"""What the families of tasks on words of one text share."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.datasets.base.text_rows import Label
+from graphdep.parsing import Parser
+from graphdep.sentence import Sentence
+from graphdep.training.family.edges import preset_edges
+from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.learning_task import LearningTask
+from graphdep.training.family.pretrained import backbone_of
+from graphdep.training.family.pretrained_edges import check_nodes, pretrained_edges
+from graphdep.training.family.scratch import with_types
+from graphdep.training.family.splits import Splits
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.family.word_settings import WordSettings
+from graphdep.vocab import RelationVocab, Vocab
+
+
+class WordFamily(TaskFamily):
+    """Base of the families whose models read states of words, some of which may be marked, and whose classes
+    are learned from the data; their settings are :class:`WordSettings`.
+    """
+
+    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        if not config.pretrained:
+            return with_types(config, preset_edges(config, name))
+        return with_types(config, pretrained_edges(cast(WordSettings, config), from_cls=False))
+
+    def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        super().adapt(task, config)
+        if config.pretrained:
+            check_nodes(cast(WordSettings, config), backbone_of(task.model))
+
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        if len(texts) != 1:
+            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
+        data, trees = super().example(task, config, vocab, relations, texts, parser)
+        if cast(WordSettings, config).marked:
+            data.mark = torch.zeros_like(data.word)  # a text marks nothing
+        return data, trees
+
+    def labels(self, splits: Splits) -> list[Label] | None:
+        return splits.labels()
+
+    def known_labels(self, config: TrainConfig) -> bool:
+        return True
+
+    def missing_split(self, config: TrainConfig, split: str) -> str:
+        own = split in config.field_types()  # a file of one's own
+        return f": give it (--{split} FILE)" if own else ""
