@@ -17,8 +17,8 @@ def read_tiny_treebank(folder: str | Path, split: str) -> list[Sentence]:
 
 
 def write_tiny_tags(raw: str | Path, folder: str | Path) -> Path:
-    """Write the treebank in ``raw`` with ``Vowel=Yes`` in MISC at words that begin with one, and ``Length`` at
-    short words, and return the folder.
+    """Write the treebank in ``raw`` with ``Vowel=Yes`` in MISC at words that begin with a vowel, and
+    ``Length`` at short words, and return the folder.
     """
     for split, name in _NAMES.items():
         file = Path(folder) / f"en_mini-ud-{name}.conllu"
