@@ -4,7 +4,7 @@
     python examples/probes.py --functions governor depth --edges dt dra --layers 2
 
 What stands in --output is not done again. A cell has the measured accuracy and the best that theory allows:
-from what comes step by step along the tree, and from all (graphdep/datasets/labels/probe_sights.py).
+from what comes step by step along the tree, and from all (graphdep/datasets/labels/probes/probe_sights.py).
 """
 
 import argparse
@@ -18,9 +18,9 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import NodeType, RelationVocab
 from graphdep.datasets import Probes
-from graphdep.datasets.labels.probe_functions import PROBE_FUNCTIONS
-from graphdep.datasets.labels.probe_sights import PROBE_SIGHTS
-from graphdep.datasets.labels.probe_theory import ceilings
+from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
+from graphdep.datasets.labels.probes.probe_sights import PROBE_SIGHTS
+from graphdep.datasets.labels.probes.probe_theory import ceilings
 from graphdep.nn.attention import RelationKeyValue, edge_attention
 from graphdep.nn.conv import AttentionConv, GATEConv, GatedRelationConv, LISAConv
 from graphdep.nn.models import GraphTransformer, TokenModel

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.datasets.labels import probe_theory
-from graphdep.datasets.labels.probe_sights import PROBE_SIGHTS
+from graphdep.datasets.labels.probes import probe_theory
+from graphdep.datasets.labels.probes.probe_sights import PROBE_SIGHTS
 
 ROOT = Path(__file__).parents[2]
 TINY = ("--sentences", 10, "--epochs", 1, "--walks", 0, "--layers", 1)

@@ -8,7 +8,7 @@ from typing import cast
 from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.row_words import row_tree, row_words
 from graphdep.datasets.base.text_rows import TextRow, read_text_rows
-from graphdep.datasets.labels.own_sentences import row_mark
+from graphdep.datasets.labels.own.own_sentences import row_mark
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
 from graphdep.sentence.truncation import truncate

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphdep.datasets.labels.agreement import Agreement
+from graphdep.datasets.labels.agreement.agreement import Agreement
 from graphdep.datasets.labels.bio import OUTSIDE
-from graphdep.datasets.labels.cogs import COGS
-from graphdep.datasets.labels.own_labels import OwnLabels
-from graphdep.datasets.labels.probes import Probes
-from graphdep.datasets.labels.propbank_ewt import PropBankEWT
+from graphdep.datasets.labels.cogs.cogs import COGS
+from graphdep.datasets.labels.own.own_labels import OwnLabels
+from graphdep.datasets.labels.probes.probes import Probes
+from graphdep.datasets.labels.propbank.propbank_ewt import PropBankEWT
+from graphdep.datasets.labels.propbank.universal_propbank import UniversalPropBank
 from graphdep.datasets.labels.ud_tags import UDTags
-from graphdep.datasets.labels.universal_propbank import UniversalPropBank
 from graphdep.tasks.labels.own_task import OwnWordLabels
 from graphdep.tasks.labels.parsed_task import ParsedWordLabels
 from graphdep.tasks.labels.task import WordLabels

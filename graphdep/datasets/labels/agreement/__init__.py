@@ -1,0 +1,1 @@
+"""Agreement of verbs, with the trees of brackets."""

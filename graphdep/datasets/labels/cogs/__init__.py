@@ -1,0 +1,1 @@
+"""COGS: the roles of every predicate, as labelled words."""

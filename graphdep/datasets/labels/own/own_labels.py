@@ -1,0 +1,197 @@
+"""Sentences of one's own, with a label for each word."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import Unpack
+
+from graphdep.datasets.base.drawn_val import DrawnVal
+from graphdep.datasets.base.own_files import OwnFiles
+from graphdep.datasets.base.word_options import WordOptions
+from graphdep.datasets.labels.bio import OUTSIDE, check_bio, with_insides
+from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.label_dataset import LabelDataset
+from graphdep.datasets.labels.labelled_words import LabelledWords
+from graphdep.datasets.labels.own.own_sentences import OwnSentences, check_label_file, read_own_sentences
+from graphdep.io.limits import MAX_WORDS
+from graphdep.parsing import Parser
+from graphdep.parsing.word_limit import WordLimit
+
+SCHEMES = ("words", "bio")
+
+
+class OwnLabels(OwnFiles, LabelDataset):
+    r"""The user's own sentences with a label for each word, or for some of them.
+
+    =============================  ===========================================================================
+    ``.jsonl``                     a line is ``{"words": [...], "labels": [...]}``; ``null`` in ``labels`` is
+                                   a word that is not scored. There may be a ``mark``, the number of one
+                                   word, from 0, as which the labels see the sentence; and ``head`` and
+                                   ``deprel``, of each word the number of its governor, from 1, 0 for the
+                                   root, and its relation to it
+    ``.conllu``                    trees, and labels in the column that :obj:`key` names
+    ``.tsv``, ``.txt``,            a word and its label a line, separated by a tab or blanks, and a blank line
+    ``.conll``                     behind each sentence, as in CoNLL-2003; see
+                                   :func:`~graphdep.datasets.labels.own.word_columns.read_word_columns`
+    ``.spacy``                     a ``DocBin`` of documents with trees; labels in the column that :obj:`key`
+                                   names, or with ``scheme="bio"`` the entities; needs the extra ``[spacy]``
+    =============================  ===========================================================================
+
+    The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
+    Sentences that have a tree keep it, whatever :obj:`parser` is; it parses the others. The classes are
+    learned from the training file, whole as it is; a label that it does not have is counted, and wrong
+    whatever is predicted. Where no word of the training split is marked, ``path_id`` is that of no mark, and
+    counting (:attr:`looks_up`) goes by the form of a word.
+
+    Args:
+        root: Folder of what is made of the files. (default: ``"datasets/labels"``)
+        split: ``"train"``, ``"val"`` or, with a file for it, ``"test"``. (default: ``"train"``)
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; ``"gold"`` where all sentences
+            have trees. (default: ``"bundled"``)
+        train: File with the training sentences.
+        val: File with the sentences for validation; :obj:`None` draws sentences from the training file, each
+            with all examples of it. (default: :obj:`None`)
+        test: File with the sentences for testing; :obj:`None` for no such split. (default: :obj:`None`)
+        key, absent: Of ``.conllu`` and ``.spacy``, see :class:`~graphdep.datasets.labels.column.Column`.
+            (default: ``"upos"``, :obj:`None`)
+        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on, which are then
+            checked. (default: ``"words"``)
+        outside: The label that stands for no finding, which F1 leaves out; it is the first class if there is
+            one of that name. (default: ``"O"``)
+        val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
+        seed: Of that draw. (default: :obj:`0`)
+        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
+            read, which else is an error. What is cut is counted. (default: :obj:`10_000`, :obj:`False`)
+        options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`, but
+            :obj:`raw_from`: the files are read where they are.
+
+    Shapes:
+        - as of :class:`~graphdep.datasets.labels.label_dataset.LabelDataset`; ``mark`` is 0 everywhere where
+          no word of an example is marked
+
+    Raises:
+        FileNotFoundError: If a file is missing.
+        ValueError: If an option is wrong, or a sentence is: another number of labels than words, a label that
+            is no text, two marks or one outside of the sentence, a tree that is none, with ``scheme="bio"``
+            an ``I-X`` that nothing of X stands before; the message has file, line and value.
+        ImportError: If spaCy is needed and is not installed.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from graphdep.datasets import OwnLabels
+        >>> rows = "Ann B-PER\nsings O\n\nBob B-PER\nDow I-PER\nsleeps O\n"
+        >>> _ = Path("names.conll").write_text(rows)
+        >>> dataset = OwnLabels(train="names.conll", val="names.conll", scheme="bio", parser="chain")
+        >>> dataset.labels, dataset[1].y
+        (('O', 'B-PER', 'I-PER'), tensor([1, 2, 0]))
+    """
+
+    marks = True
+    keeps_trees = True
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = "datasets/labels",
+        split: str = "train",
+        parser: str | Parser = "bundled",
+        *,
+        train: str | os.PathLike[str],
+        val: str | os.PathLike[str] | None = None,
+        test: str | os.PathLike[str] | None = None,
+        key: str = "upos",
+        absent: str | None = None,
+        scheme: str = "words",
+        outside: str | None = OUTSIDE,
+        val_fraction: float = 0.1,
+        seed: int = 0,
+        max_words: int = MAX_WORDS,
+        truncate: bool = False,
+        **options: Unpack[WordOptions],
+    ) -> None:
+        self.take_files(train, val, test, options.get("raw_from"))
+        for name, path in self.files.items():
+            check_label_file(name, path)
+        if scheme not in SCHEMES:
+            raise ValueError(f"'scheme' must be one of {', '.join(SCHEMES)} (got {scheme!r})")
+        if scheme == "bio" and outside != OUTSIDE:
+            raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
+        self.column, self.scheme, self.outside = Column(key, absent), scheme, outside
+        self.drawn_val, self.word_limit = DrawnVal(val_fraction, seed), WordLimit(max_words, truncate)
+        self._said: dict[str, dict[str, Any]] = {}
+        super().__init__(root, split, parser, **options)
+
+    def options(self) -> dict[str, Any]:
+        own: dict[str, Any] = {"key": self.column.key, "absent": self.column.absent, "scheme": self.scheme}
+        own |= {"outside": self.outside, "val": None if "val" in self.files else self.drawn_val}
+        limit = self.word_limit
+        if limit.truncate or limit.max_words != MAX_WORDS:
+            own["words"] = limit
+        return super().options() | own
+
+    def read(self, folder: Path, split: str) -> list[LabelledWords]:
+        found, skipped = self._sentences(self.file(split))
+        drawn = ""
+        if split != "test" and "val" not in self.files:
+            found, drawn = self.drawn_val.part(found, split)
+        cut = [example.cut(self.word_limit) for example in found]
+        self._said[split] = {
+            "drawn": drawn,
+            "own_trees": sum(example.tree is not None for example in cut),
+            "marked": sum(example.mark is not None for example in cut),
+            "skipped_lines": skipped,
+            "truncated_words": sum(map(len, found)) - sum(map(len, cut)),
+        }
+        return cut
+
+    def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
+        if self._learns_labels and not self.labels:
+            # All of the training file, with what is drawn from it for validation.
+            whole = self._sentences(self.file("train")).examples
+            self.labels = self.classes([example.cut(self.word_limit) for example in whole])
+
+    def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        names = super().classes(train)
+        return with_insides(names) if self.scheme == "bio" else names
+
+    def notes(self, examples: list[Any]) -> dict[str, Any]:
+        return super().notes(examples) | {"said": self._said[self.split]}
+
+    def restore(self, notes: dict[str, Any]) -> None:
+        super().restore(notes)
+        self._said = {self.split: notes["said"]}
+
+    def describe(self) -> dict[str, Any]:
+        """As of every corpus of labelled words; also ``own_trees`` and ``marked``, the examples of the file
+        (before :obj:`limit`) that have a tree of their own and a mark, ``skipped_lines``, those that are no
+        rows, and ``truncated_words``.
+        """
+        said, described = dict(self._said[self.split]), super().describe()
+        drawn = said.pop("drawn")
+        notes = [
+            described["note"],
+            *([drawn] if drawn else []),
+            *([f"{said['own_trees']} examples have a tree of their own"] if said["own_trees"] else []),
+            *([f"{said['marked']} examples have a marked word"] if said["marked"] else []),
+            *([f"{said['skipped_lines']} lines are comments"] if said["skipped_lines"] else []),
+            *([f"{said['truncated_words']} words are cut"] if said["truncated_words"] else []),
+        ]
+        return described | said | {"note": "; ".join(notes)}
+
+    def _sentences(self, path: Path) -> OwnSentences:
+        """All that a file has."""
+        found = read_own_sentences(path, self.column, spans=self.scheme == "bio")
+        if self.scheme == "bio":
+            for example in found.examples:
+                _check_bio(example)
+        return found
+
+
+def _check_bio(example: LabelledWords) -> None:
+    try:
+        check_bio(example.labels)
+    except ValueError as error:
+        raise example.error(str(error)) from None

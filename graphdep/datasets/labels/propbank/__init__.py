@@ -1,0 +1,1 @@
+"""Semantic roles: PropBank on the English Web Treebank, and Universal PropBank."""
