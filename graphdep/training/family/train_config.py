@@ -14,13 +14,14 @@ from typing import Any, ClassVar, get_type_hints
 from graphdep.io.limits import LIMITS, check_limit
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
+from graphdep.training.family.noisy_trees import NOISY_TREES
 from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
 from graphdep.transforms import edge_names, preset_options, resolve
 from graphdep.transforms._identity import identity
 from graphdep.transforms.registry import check_known, is_known, is_own
 
-_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed")
+_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES)
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
 _UNNAMED = ("raw_from", "num_workers", "accelerator")
 
@@ -41,7 +42,8 @@ class TrainConfig:
             encoder that reads words or tree itself.
         trees: Which trees: the ``"parser"``'s, the corpus' own (``"gold"``), or a control in place of the
             parse: ``"random"``, ``"random-labels"`` (words keep the label of their arc), ``"chain"``,
-            ``"reversed"``. (default: ``"parser"``)
+            ``"reversed"``, ``"noisy-20"`` (a fifth of the arcs wrong; 5, 10, 20, 30, 40, 60, 80 or 100
+            percent). (default: ``"parser"``)
         labels: Tell the labels of arcs apart, where the edges read them. (default: :obj:`True`)
         max_distance: Longest tree path that gets a relation, or that a word can look along.
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
