@@ -18,6 +18,7 @@ from graphdep.io import atomic_path
 from graphdep.training.evidence.design import Design, Table
 from graphdep.training.evidence.ledger import Ledger, RunKey
 from graphdep.training.evidence.worker import FAILED, Job, Worker
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.predictions import PREDICTIONS
 from graphdep.training.runner.run import RESULT
 
@@ -26,6 +27,7 @@ _RAW = ("raw_from", "ud_from")
 FILES = "files"
 """Folder of files other than corpora, beside the prepared ones."""
 _CHECKPOINTS = ("best.ckpt", "last.ckpt")
+_FLOORS = ("floor", "floor_frozen")
 _NOT_SCORES = ("epochs", "best_epoch", "parameters", "seconds_per_epoch", "seconds")
 
 
@@ -206,8 +208,7 @@ class Campaign:
         for name, values in design.tune.items():
             if key.tune:
                 return {name: next(value for value in values if key.tune == f"{name}={value}")}
-            config = design.config(table, key.row, key.seed)
-            metric = _metric(config)
+            metric = resolve_task(design.task).metrics[0]
             tried = {
                 value: ledger.runs.get(key._replace(tune=f"{name}={value}", seed=0), {}) for value in values
             }
@@ -245,10 +246,14 @@ class Campaign:
             self._finish(design, job.key, answer)
 
     def _finish(self, design: Design, key: RunKey, result: Mapping[str, Any]) -> None:
-        scores = dict(result["metrics"])
-        scores |= {name: result[name] for name in _NOT_SCORES if isinstance(result.get(name), (int, float))}
-        scores |= {f"floor_{name}": value for name, value in result["floor"].items()}
-        scores |= {f"frozen_{name}": value for name, value in (result.get("floor_frozen") or {}).items()}
+        chosen_by = f"val_{resolve_task(design.task).metrics[0].name}"
+        scores = {name: result[name] for name in _NOT_SCORES if isinstance(result.get(name), (int, float))}
+        for kind, found in (("", result["metrics"]), *((f"{k}_", result.get(k) or {}) for k in _FLOORS)):
+            scores |= {
+                f"{kind}{name}": value
+                for name, value in found.items()
+                if name.startswith("test_") or name == chosen_by
+            }
         self.ledgers[design.name].add(key, scores)
         for name in _CHECKPOINTS:
             (self.folder(design, key) / name).unlink(missing_ok=True)
@@ -302,9 +307,3 @@ class Campaign:
             for seed in range(table.seeds)
         }
         return {seed: path for seed, path in folders.items() if (path / PREDICTIONS).exists()}
-
-
-def _metric(config: Any) -> Any:
-    from graphdep.training.family.lookup import resolve_task
-
-    return resolve_task(config.task).metrics[0]

@@ -24,7 +24,7 @@ class RunKey(NamedTuple):
 
 
 class Ledger:
-    """A CSV with a line for each run and metric; a run that stands in it is not done again.
+    """A CSV with a line for each run and metric, in six digits; a run that stands in it is not done again.
 
     Args:
         path: The file; it need not be there.
@@ -70,7 +70,7 @@ class Ledger:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(HEADER)
             for run, found in sorted(self.runs.items()):
-                writer.writerows([*run, metric, repr(float(found[metric]))] for metric in sorted(found))
+                writer.writerows([*run, metric, f"{found[metric]:.6g}"] for metric in sorted(found))
 
     def scores(self, table: str, digest: str, row: str, metric: str) -> dict[int, float]:
         """A row's score by seed."""

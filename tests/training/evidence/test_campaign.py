@@ -94,8 +94,12 @@ def test_runs_from_first_to_verdict(campaign, tmp_path):
         folder = first.folder(first.designs[0], key)
         assert not list(folder.glob("*.ckpt"))
         result = json.loads((folder / "result.json").read_text())
-        assert ledger.runs[key]["test_accuracy"] == result["metrics"]["test_accuracy"]
-        assert ledger.runs[key]["floor_test_accuracy"] == result["floor"]["test_accuracy"]
+        assert ledger.runs[key]["test_accuracy"] == pytest.approx(
+            result["metrics"]["test_accuracy"], rel=1e-5
+        )
+        assert ledger.runs[key]["floor_test_accuracy"] == pytest.approx(
+            result["floor"]["test_accuracy"], rel=1e-5
+        )
         assert ledger.runs[key]["parameters"] == result["parameters"]
     (row,) = decide(first)
     assert (row["seeds"], row["over"]) == ("2", "seeds and examples")

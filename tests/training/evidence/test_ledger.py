@@ -8,7 +8,8 @@ from graphdep.training.evidence.ledger import Ledger, RunKey
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=6)
 keys = st.builds(RunKey, words, words, words, words, st.integers(0, 99))
-scores = st.dictionaries(words.filter(bool), st.floats(allow_nan=False, allow_infinity=False), min_size=1)
+values = st.floats(allow_nan=False, allow_infinity=False).map(lambda value: float(f"{value:.6g}"))
+scores = st.dictionaries(words.filter(bool), values, min_size=1)
 
 
 @given(st.dictionaries(keys, scores, max_size=4))
