@@ -39,6 +39,7 @@ def ablate(
             "the first]",
         ),
     ] = None,
+    bound: o.Bound = None,
     edges: o.RowEdges = None,
     root: o.Root = None,
     raw_from: o.RawFrom = None,
@@ -57,9 +58,9 @@ def ablate(
 ) -> None:
     """Compare models, or edges in one model: train each with several seeds and make the table.
 
-    The table has mean ± standard deviation, the paper's number beside ours and the no-skill floor. It is
-    written as Markdown and CSV, with a plot. Interrupted, the same command goes on where it stopped;
-    finished runs are kept.
+    The table has mean ± standard deviation, the difference to a reference with an interval over seeds and
+    test examples, the paper's number beside ours and the no-skill floor. It is written as Markdown and CSV,
+    with a plot. Interrupted, the same command goes on where it stopped; finished runs are kept.
 
     Examples:
         graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
@@ -114,6 +115,7 @@ def ablate(
         edges=rows,
         settings=shared,
         reference=reference,
+        bound=bound,
         command=command_line(ctx),
     )
     paths = report(summary, folder, Console(stderr=json))

@@ -25,6 +25,14 @@ Task = Annotated[
         "your own with a label for each word). A wrong name lists all."
     ),
 ]
+Bound = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="The smallest effect of interest, in units of the metric, named before the runs: the table then "
+        "has a verdict. [default: none]",
+    ),
+]
 Root = Annotated[
     str | None,
     typer.Option(

@@ -74,6 +74,9 @@ class LabelFamily(WordFamily):
         whole = self.tasks[task].metrics[0].name == "exact"
         return "groups of test examples" if whole else "scored words of the test split"
 
+    def grouped(self, task: str) -> str:
+        return "sentences of the test split"
+
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         scoring, words = cast(LabelTask, task).scoring, scored_words(outputs)
         prediction = outputs[0].numpy()

@@ -66,6 +66,9 @@ class SpanFamily(WordFamily):
             seed=config.seed,
         )
 
+    def grouped(self, task: str) -> str:
+        return "sentences of the test split"
+
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return span_floors(cast(SpanTask, task), splits["train"], splits[split], split, LOOKUP)
 

@@ -76,8 +76,12 @@ class TaskFamily(ABC):
         """
 
     def compared(self, task: str) -> str:
-        """What tests between systems draw and swap, for people."""
+        """What comparisons of systems draw and swap, for people, where it is not :meth:`grouped`."""
         return "test examples"
+
+    def grouped(self, task: str) -> str:
+        """What the groups of :meth:`LearningTask.groups` are, for people; they are drawn if there are any."""
+        return "groups of test examples"
 
     @classmethod
     def split_floors(cls, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:

@@ -104,6 +104,13 @@ class LearningTask(L.LightningModule, ABC):
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """Targets and predictions ``[N]`` that the metrics compare."""
 
+    def groups(self, outputs: Outputs) -> np.ndarray | None:
+        """What of :meth:`compared` belongs together, as the words of a sentence do: a whole number each
+        ``[N]``. Tests between systems draw these groups. :obj:`None` where each stands for itself, which is
+        the default.
+        """
+        return None
+
     def rows(self, batch: Batch) -> Tensor:
         """The example, counted within the batch, of each row of :meth:`outputs`: by default a row an
         example.

@@ -330,7 +330,7 @@ def _result(
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
-        "predictions": len(read_predictions(run.folder / PREDICTIONS)[0]) if tested else None,
+        "predictions": len(read_predictions(run.folder / PREDICTIONS).target) if tested else None,
         "data": state.data,
         "config": config.to_dict(),
         "own_edges": config.own_edges(),

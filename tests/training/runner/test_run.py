@@ -293,7 +293,7 @@ def test_a_best_checkpoint_of_another_run_or_half_of_one_is_refused(tmp_path, co
 
 def test_predictions_are_those_that_were_scored(tmp_path, config):
     result = train(config, tmp_path)
-    target, prediction = read_predictions(tmp_path / "predictions.csv")
+    target, prediction, _ = read_predictions(tmp_path / "predictions.csv")
     assert len(target) == result["data"]["examples"]["test"]
     assert (target == prediction).mean() == result["metrics"]["test_accuracy"]
     (tmp_path / "predictions.csv").unlink()  # as a run of an older version: made again
