@@ -43,6 +43,9 @@ class DependencyTransformer(GraphTransformer):
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
         untyped: What becomes of pairs without a relation: ``"keep"`` or ``"gate"``. (default: ``"keep"``)
+        start: Where relation vectors, scores and gates start: ``"random"``, narrow, or ``"torch"``, where
+            PyTorch's own layers do, see :class:`~graphdep.nn.attention.GatedRelationScore`. (default:
+            ``"random"``)
         level_embedding: Add the embedding of a word's depth. (default: :obj:`True`)
         position_embedding: Add the embedding of a word's position. (default: :obj:`True`)
         norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
@@ -54,8 +57,8 @@ class DependencyTransformer(GraphTransformer):
           saves memory), and ``edge_type`` where relations are used; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, or the data lacks edges or their
-            types.
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, :obj:`start` is unknown, or the
+            data lacks edges or their types.
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, Vocab, to_data
@@ -82,6 +85,7 @@ class DependencyTransformer(GraphTransformer):
         gate: str | None = "sigmoid",
         gate_state: str = "query",
         untyped: str = "keep",
+        start: str = "random",
         level_embedding: bool = True,
         position_embedding: bool = True,
         norm_first: bool = False,
@@ -94,7 +98,7 @@ class DependencyTransformer(GraphTransformer):
 
         def conv(number: int) -> AttentionConv:
             if number == 0:  # after the word vectors and before the layers, as in models saved before
-                self.relation = _relation(num_relations, relation_dim) if relation_attention else None
+                self.relation = _relation(num_relations, relation_dim, start) if relation_attention else None
             if self.relation is None:
                 return AttentionConv(hidden_channels, size, heads, dropout=dropout)
             return GatedRelationConv(
@@ -106,6 +110,7 @@ class DependencyTransformer(GraphTransformer):
                 gate=gate,
                 gate_state=gate_state,
                 untyped=untyped,
+                start=start,
                 relation=self.relation,
                 dropout=dropout,
             )
@@ -123,17 +128,17 @@ class DependencyTransformer(GraphTransformer):
             max_positions=max_positions,
             vectors=vectors,
         )
-        self.relation_attention = relation_attention
+        self.relation_attention, self.start = relation_attention, start
 
     def reset_parameters(self) -> None:
         self.embedding.reset_parameters()
         if self.relation is not None:
-            reset_relation(self.relation)
+            reset_relation(self.relation, self.start)
         reset(self.layers)
         reset(self.norm)
 
 
-def _relation(num_relations: int, relation_dim: int) -> nn.Embedding:
+def _relation(num_relations: int, relation_dim: int, start: str) -> nn.Embedding:
     relation = nn.Embedding(num_relations, relation_dim)
-    reset_relation(relation)
+    reset_relation(relation, start)
     return relation

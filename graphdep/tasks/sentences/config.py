@@ -28,7 +28,7 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
             models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
-            gate_state, untyped, level_embedding, position_embedding, norm_first: Of
+            gate_state, untyped, start, level_embedding, position_embedding, norm_first: Of
             :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
             ``dropout``, ``"tree-transformer"`` also ``heads`` and ``ff_channels``; the LSTMs have one layer.
         head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)

@@ -34,6 +34,8 @@ class ScratchSettings:
         directions: Tell a relation from its inverse. (default: :obj:`True`)
         window: Words on either side of a word that ``encoder="word-average"`` takes the mean of, as well.
             (default: :obj:`0`)
+        start: Where the relation attention starts: ``"random"`` or ``"torch"``, of an encoder that is trained
+            from scratch. (default: ``"random"``)
         relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
     """
 
@@ -44,6 +46,7 @@ class ScratchSettings:
     gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)
     gate_state: str = setting("query", choices=("query", "key"), defines=True)
     untyped: str = setting("keep", choices=("keep", "gate"), defines=True)
+    start: str = setting("random", choices=("random", "torch"), defines=True, later=True)
     level_embedding: bool = setting(True, defines=True)
 
     @property

@@ -33,6 +33,7 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
     "dt-nolevel-nopos": _row(
         "DT without level and position embedding", "dt", level_embedding=False, position_embedding=False
     ),
+    "dt-torch": _row("DT whose relations start where PyTorch's own layers do: wider", "dt", start="torch"),
     "dt-related": _row("DT that attends to related pairs only", "dt-related"),
     "tree": _plain("a word sees its governor, its dependents and itself", "tree"),
     "tree-nopos": _plain(

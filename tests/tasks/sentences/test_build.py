@@ -72,6 +72,15 @@ def test_wide_transformer_has_as_many_parameters_as_dt():
     assert counts[1] == pytest.approx(counts[0], rel=0.01)
 
 
+@pytest.mark.parametrize("start", ["random", "torch"])
+def test_where_relations_start(start):
+    torch.manual_seed(0)
+    encoder = build_encoder(TrainConfig.of("dt", start=start), 50, 801)
+    expected = {"random": 30**-0.5, "torch": 1.0}[start]
+    assert encoder.relation.weight.std().item() == pytest.approx(expected, rel=0.02)
+    assert {layer.conv.score.start for layer in encoder.layers} == {start}
+
+
 def test_baselines_on_control_trees(batch, tiny):
     data, splits = batch
     build = [

@@ -104,6 +104,12 @@ def test_survives_a_dictionary():
     assert TrainConfig.from_dict(config.to_dict()) == config
 
 
+def test_a_later_setting_leaves_the_names_of_earlier_runs():
+    config = TrainConfig.of("dt")
+    assert config.replace(start="random").digest() == config.digest()
+    assert config.replace(start="torch").digest() != config.digest()
+
+
 def test_digest_depends_on_what_decides_the_result_alone():
     config = TrainConfig.of("dt")
     assert config.digest() == config.replace(root="elsewhere", num_workers=2).digest()
