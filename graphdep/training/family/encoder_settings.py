@@ -88,8 +88,15 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
 
     def data_settings(self) -> dict[str, Any]:
         # The encoder's tokenizer cuts words into pieces.
-        own = {"encoder": self.encoder} if self.pretrained else {}
+        own = {"encoder": self.encoder} if self.pretrained else self.vocab_options
         return super().data_settings() | own  # type: ignore[misc]
+
+    @property
+    def vocab_options(self) -> dict[str, Any]:
+        """Arguments of a dataset for the words that it gives a vocabulary."""
+        if self.vocab_from == "train":
+            return {}
+        return {"vocab_from": self.vocab_from, "vectors": self.vectors}
 
     def check_encoder(self) -> None:
         """Raises :class:`ValueError` where model and encoder do not fit, or nothing reads a setting."""
@@ -106,6 +113,8 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
                 f"(got {self.encoder!r})"
             )
         self.check_pretrained("an encoder that is trained from scratch")
+        if self.vocab_from == "vectors" and self.vectors is None:
+            raise ValueError("'vocab_from' cannot be 'vectors': there is no file of 'vectors' (got None)")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
         for names, reader, read in self._readers():

@@ -31,6 +31,9 @@ class ScratchSettings:
     from as well; it builds its encoder with :func:`~graphdep.training.family.scratch.build_encoder`.
 
     Args:
+        vocab_from: Words that have a vector of their own: those of ``"train"``, or with ``"vectors"`` also
+            those of the other splits that the file of :obj:`vectors` has
+            (:class:`~graphdep.datasets.base.parsed_options.ParsedOptions`). (default: ``"train"``)
         directions: Tell a relation from its inverse. (default: :obj:`True`)
         window: Words on either side of a word that ``encoder="word-average"`` takes the mean of, as well.
             (default: :obj:`0`)
@@ -39,6 +42,7 @@ class ScratchSettings:
         relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
     """
 
+    vocab_from: str = setting("train", choices=("train", "vectors"), later=True)
     directions: bool = setting(True, defines=True)
     window: int = setting(0, defines=True, later=True)
     relation_dim: int = setting(30, published=True)

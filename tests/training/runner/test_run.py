@@ -192,6 +192,20 @@ def test_word_vectors_are_loaded_and_rebuilt_with_the_checkpoint(tmp_path, confi
     )
 
 
+def test_words_of_all_splits_may_keep_their_vectors(tmp_path, config):
+    with pytest.raises(ValueError, match="'vocab_from' cannot be 'vectors': there is no file of 'vectors'"):
+        config.replace(vocab_from="vectors")
+    words = load_splits(config).vocab.state_dict()["words"]
+    (tmp_path / "glove.txt").write_text("".join(f"{word} 1 0 0\n" for word in words))
+    config = config.replace(vectors=str(tmp_path / "glove.txt"), limit_train=2)
+    assert load_splits(config).describe()["unknown_words"]["test"] > 0
+    result = train(config.replace(vocab_from="vectors"), tmp_path / "run")
+    assert result["data"]["unknown_words"]["test"] == 0
+    (tmp_path / "glove.txt").unlink()  # the checkpoint has its words
+    again = evaluate_own(result["checkpoint"], "test")["metrics"]
+    assert again["test_accuracy"] == result["metrics"]["test_accuracy"]
+
+
 def test_unknown_split(tmp_path, config):
     checkpoint = train(config.replace(max_epochs=1), tmp_path)["checkpoint"]
     with pytest.raises(ValueError, match="'split' must be one of train, val, test .got 'test-mismatched'"):
