@@ -50,6 +50,8 @@ class DependencyTransformer(GraphTransformer):
         position_embedding: Add the embedding of a word's position. (default: :obj:`True`)
         norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
         max_positions: Positions told apart. (default: :obj:`512`)
+        embedding_scale: Multiply word vectors by :math:`\sqrt{C}`, see
+            :class:`~graphdep.nn.models.NodeEmbedding`. (default: :obj:`False`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
@@ -90,6 +92,7 @@ class DependencyTransformer(GraphTransformer):
         position_embedding: bool = True,
         norm_first: bool = False,
         max_positions: int = 512,
+        embedding_scale: bool = False,
         vectors: Tensor | None = None,
     ) -> None:
         if heads < 1 or hidden_channels % heads:
@@ -126,6 +129,7 @@ class DependencyTransformer(GraphTransformer):
             level_embedding=level_embedding,
             norm_first=norm_first,
             max_positions=max_positions,
+            embedding_scale=embedding_scale,
             vectors=vectors,
         )
         self.relation_attention, self.start = relation_attention, start

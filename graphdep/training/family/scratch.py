@@ -62,6 +62,7 @@ def build_encoder(
         level_embedding=config.level_embedding,
         position_embedding=config.position_embedding,
         norm_first=config.norm_first,
+        embedding_scale=config.embedding_scale,
         **common,
     )
 

@@ -39,6 +39,8 @@ class ScratchSettings:
             (default: :obj:`0`)
         start: Where the relation attention starts: ``"random"`` or ``"torch"``, of an encoder that is trained
             from scratch. (default: ``"random"``)
+        embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in
+            ``encoder="transformer"``. (default: :obj:`False`)
         relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
     """
 
@@ -51,6 +53,7 @@ class ScratchSettings:
     gate_state: str = setting("query", choices=("query", "key"), defines=True)
     untyped: str = setting("keep", choices=("keep", "gate"), defines=True)
     start: str = setting("random", choices=("random", "torch"), defines=True, later=True)
+    embedding_scale: bool = setting(False, published=True, later=True)
     level_embedding: bool = setting(True, defines=True)
 
     @property

@@ -24,6 +24,7 @@ TABLE_3 = {
 VARIANTS = TABLE_3 | {
     "key": {"gate": "tanh", "gate_state": "key"},
     "start": {"start": "torch"},
+    "scale": {"embedding_scale": True},
     "no positions": {"position_embedding": False},
     "vectors": {"vectors": torch.randn(len(VOCAB), 7, generator=torch.Generator().manual_seed(0))},
 }
@@ -92,6 +93,7 @@ def literal(model: DependencyTransformer, data: Data) -> Tensor:
     for length in lengths:
         part, padding = slice(start, start + length), (0, 0, 0, max(lengths) - length)
         x = model.embedding.project(model.embedding.word.weight[data.input_ids[part]])
+        x = x * 12**0.5 if model.embedding.embedding_scale else x
         if model.embedding.position is not None:
             x = x + model.embedding.position.weight[data.position[part]]
         if model.embedding.level is not None:

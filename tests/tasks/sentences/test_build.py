@@ -81,6 +81,15 @@ def test_where_relations_start(start):
     assert {layer.conv.score.start for layer in encoder.layers} == {start}
 
 
+@pytest.mark.parametrize("task", ["sick-e", "dailydialog"])
+def test_words_may_be_scaled(task):
+    sizes = {"hidden_channels": 16, "ff_channels": 8, "heads": 2, "task": task, "embedding_scale": True}
+    config = TrainConfig.of(**sizes)
+    model = build_task(config, Parts(50, 801)).model
+    assert model.encoder.embedding.embedding_scale
+    assert config.digest() != config.replace(embedding_scale=False).digest()
+
+
 def test_baselines_on_control_trees(batch, tiny):
     data, splits = batch
     build = [
