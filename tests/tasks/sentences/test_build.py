@@ -64,12 +64,21 @@ def test_ablations_of_the_relation_matrix(model, options, batch):
     assert torch.equal(with_types_after.edge_type, theirs.edge_type)
 
 
-def test_wide_transformer_has_as_many_parameters_as_dt():
-    counts = [
-        sum(p.numel() for p in build_encoder(TrainConfig.of(model), 2000, 801).parameters())
-        for model in ("dt", "transformer-wide")
-    ]
-    assert counts[1] == pytest.approx(counts[0], rel=0.01)
+@pytest.mark.parametrize("task", ["sick-e", "ud-tags", "semeval2010"])
+def test_equations_2_and_3_to_the_letter_are_a_row(task):
+    literal, usual = (TrainConfig.of(model, task=task) for model in ("dt-untyped", "dt"))
+    assert usual.replace(model="dt-untyped", untyped="gate") == literal
+    assert {layer.conv.score.untyped for layer in build_encoder(literal, 50, 801).layers} == {"gate"}
+
+
+@pytest.mark.parametrize("task", ["sick-e", "sst", "ud-tags", "agreement", "semeval2010"])
+def test_wide_transformer_has_as_many_parameters_as_dt(task):
+    counts = {
+        model: sum(p.numel() for p in build_encoder(TrainConfig.of(model, task=task), 2000, 801).parameters())
+        for model in ("dt", "transformer-wide", "transformer")
+    }
+    assert counts["transformer-wide"] == pytest.approx(counts["dt"], rel=0.01)
+    assert counts["transformer"] < 0.95 * counts["dt"]  # which is why there is the wide one
 
 
 @pytest.mark.parametrize("start", ["random", "torch"])
