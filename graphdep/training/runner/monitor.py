@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 
 from graphdep.metrics import Metric
@@ -36,4 +34,4 @@ def monitored_score(metric: Metric, task: LearningTask) -> float:
     name = f"val_{metric.name}"
     if name not in scores:
         raise ValueError(f"'monitor' cannot be {metric.name!r}: the task scores {', '.join(scores)} alone")
-    return cast(float, scores[name])
+    return scores[name]
