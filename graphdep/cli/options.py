@@ -17,12 +17,12 @@ _DATA, _OWN, _RUN = "Data", "Files of your own (--task csv, csv-regression, labe
 Task = Annotated[
     str,
     typer.Option(
-        help="Task: sick-e (entailment), sick-r (relatedness), sst or sst2 (sentiment: sentences, or GLUE's "
-        "layout), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, glue-mrpc (GLUE, tested on "
-        "its development set); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, douban, "
-        "ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, on "
-        "dialogues); csv, csv-regression (texts of your own with labels or numbers), labels (sentences of "
-        "your own with a label for each word). A wrong name lists all."
+        help="Task: sick-e (entailment), sick-r (relatedness), sst, sst2 or sst-trees (sentiment: sentences, "
+        "GLUE's layout, or the treebank), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, "
+        "glue-mrpc (GLUE, tested on its development set); dailydialog, empathetic (responses to dialogues); "
+        "ubuntu, ubuntu-irc, douban, ecommerce, dailydialog-selection (response selection); post-train (of a "
+        "pretrained encoder, on dialogues); csv, csv-regression (texts of your own with labels or numbers), "
+        "labels (sentences of your own with a label for each word). A wrong name lists all."
     ),
 ]
 Bound = Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -70,6 +71,29 @@ def load_vectors(
             vectors[vocab[word]] = vector
             found += 1
     return vectors, found / max(len(words), 1)
+
+
+def words_with_vector(path: str | os.PathLike[str], words: Iterable[str]) -> set[str]:
+    r"""Those of some words that have a vector in a file, or whose lower-case form has one, as
+    :func:`load_vectors` finds them.
+
+    Raises:
+        ValueError: If the file is damaged: the message has file, line and value.
+        OSError: If the file cannot be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from graphdep.vocab.vectors import words_with_vector
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "vectors.txt")
+        ...     _ = path.write_text("she 0.1 0.2\nsings 0.3 0.4\n")
+        ...     sorted(words_with_vector(path, ["She", "sang", "sings"]))
+        ['She', 'sings']
+    """
+    wanted = {*words}
+    known, _ = _scan(Path(path).expanduser(), wanted | {word.lower() for word in wanted}, truncated=False)
+    return {word for word in wanted if word in known or word.lower() in known}
 
 
 def _scan(path: Path, wanted: set[str], truncated: bool) -> tuple[dict[str, Tensor], int]:

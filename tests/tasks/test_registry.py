@@ -13,7 +13,7 @@ def test_tasks_that_exist():
     assert resolve_task("sick-r").goal.metrics[0].name == "mse"
     assert [metric.name for metric in resolve_task("mrpc").goal.metrics] == ["accuracy", "f1"]
     single = {name for name, task in TASKS.items() if isinstance(task, Sentences) and task.sentences == 1}
-    assert single == {"sst", "sst2", "cola", "glue-sst2"}
+    assert single == {"sst", "sst2", "sst-trees", "cola", "glue-sst2"}
     assert resolve_task("csv").metrics[0].name == "accuracy"
     assert resolve_task("csv-regression").metrics[0].name == "mse"
     assert "1-5 scale" not in resolve_task("csv-regression").signatures["mse"]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from graphdep import Vocab
-from graphdep.vocab.vectors import load_vectors
+from graphdep.vocab.vectors import load_vectors, words_with_vector
 
 
 @pytest.fixture
@@ -31,6 +31,17 @@ def test_load_vectors_prefers_the_word_as_it_stands(write):
     vectors, share = load_vectors(write("paris 1\nParis 2\n"), Vocab(["Paris", "paris"]))
     assert vectors[5:].tolist() == [[2], [1]]
     assert share == 1
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_words_with_vector_are_those_that_get_one(write, lower):
+    path = write("the 9 9\ndog 1 -2e0\nParis 3. 4\n")
+    words = ["dog", "Dog", "Paris", "paris", "zebra"]
+    vocab = Vocab(words, lower=lower)
+    vectors, share = load_vectors(path, vocab, missing="zeros")
+    given = {word for word in words if vectors[vocab[word]].any()}
+    assert words_with_vector(path, words) == given == {"dog", "Dog", "Paris"}
+    assert share == len(given) / len(words)
 
 
 def test_load_vectors_missing_words_are_seeded(write):

@@ -45,8 +45,9 @@ def choose_layout(
     raw = Path(root, "raw").expanduser()
     here = copied(raw)
     if len(here) > 1:
+        many = "both" if len(here) == 2 else "several"
         raise ValueError(
-            f"{raw} has both layouts: say which with 'layout' (one of {', '.join(known)}), "
+            f"{raw} has {many} layouts: say which with 'layout' (one of {', '.join(known)}), "
             "or keep the files of one"
         )
     return here[0] if here else known[0]

@@ -28,6 +28,7 @@ from graphdep.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab
 from graphdep.vocab.pieces import vocab_from_state
+from graphdep.vocab.vectors import words_with_vector
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -58,8 +59,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
         to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
-        raw_from, vocab, tokens, max_length, arcs, relations, min_freq, lower, limit, transform,
-            pre_transform, pre_filter, log, force_reload: See :class:`ParsedOptions`.
+        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, relations, min_freq, lower, limit,
+            transform, pre_transform, pre_filter, log, force_reload: See :class:`ParsedOptions`.
 
     Shapes:
         - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text
@@ -73,6 +74,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         *,
         raw_from: str | os.PathLike[str] | None = None,
         vocab: Vocab | None = None,
+        vocab_from: str = "train",
+        vectors: str | os.PathLike[str] | None = None,
         tokens: Tokens | None = None,
         max_length: int | None = None,
         arcs: str = "basic",
@@ -96,6 +99,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         if tokens is None and max_length is not None:
             raise ValueError(f"'max_length' counts pieces and needs 'tokens' (got {max_length})")
         check_arcs(arcs)
+        self.vectors = _checked_vectors(vocab_from, vectors)
         self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
         self.tokens, self.max_length, self.arcs = tokens, max_length, arcs
@@ -254,8 +258,13 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
     def _ids_depend_on(self) -> object:
         if self.tokens is not None:
             return [self.tokens.fingerprint, self.max_length]
-        given = self._given_vocab
-        return [self.min_freq, self.lower] if given is None else given.state_dict()
+        if self._given_vocab is not None:
+            return self._given_vocab.state_dict()
+        learned = [self.min_freq, self.lower]
+        if self.vectors is None:
+            return learned
+        raw = [path for split in self._other_splits() for path in self.raw_files(Path(self.raw_dir), split)]
+        return [*learned, file_digest(self.vectors), *((path.name, file_digest(path)) for path in raw)]
 
     def _make(self) -> dict[str, Any]:
         self.parser_failures = 0
@@ -287,7 +296,24 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             examples = self._some_examples("train", None)
         if self._learns_relations:
             self.relations = self.make_relations(examples)
-        return self.make_vocab(examples) if given is None else given
+        if given is not None:
+            return given
+        vocab = self.make_vocab(examples)
+        return vocab if self.vectors is None else self._with_vectors(vocab, examples, self.vectors)
+
+    def _other_splits(self) -> list[str]:
+        """Splits that are there beside the training split."""
+        raw = Path(self.raw_dir)
+        return [split for split in self.splits if split != "train" and self.raw_files(raw, split)]
+
+    def _with_vectors(self, vocab: Vocab, train: list[Example], vectors: Path) -> Vocab:
+        """A vocabulary, and after its words the others, of training and of all splits, with a vector."""
+        more = [example for split in self._other_splits() for example in self.examples(split, None)]
+        forms = (sentence.form for example in [*train, *more] for sentence in example.sentences)
+        others = [word for word in Vocab.build(forms, lower=self.lower).words if word not in vocab]
+        there = words_with_vector(vectors, others)
+        own = vocab.state_dict()["words"]
+        return Vocab([*own, *(word for word in others if word in there)], lower=vocab.lower)
 
     def _some_examples(self, split: str, limit: int | None) -> list[Example]:
         examples = self.examples(split, limit)
@@ -324,6 +350,18 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
                 "%s (%s): 'max_length' %d cuts %d words of %d examples",
                 *(self.corpus, self.split, self.max_length, cut["cut_words"], cut["cut_examples"]),
             )
+
+
+def _checked_vectors(vocab_from: str, vectors: str | os.PathLike[str] | None) -> Path | None:
+    """The file whose words a vocabulary has beside those of training, if there is to be one."""
+    if vocab_from not in ("train", "vectors"):
+        raise ValueError(f"'vocab_from' must be 'train' or 'vectors' (got {vocab_from!r})")
+    if (vocab_from == "vectors") != (vectors is not None):
+        raise ValueError(
+            f"'vectors' must be a file for vocab_from='vectors', and for it alone (got {vectors!r}, "
+            f"vocab_from={vocab_from!r})"
+        )
+    return None if vectors is None else Path(vectors).expanduser()
 
 
 def _num_forms(examples: list[Example]) -> int:

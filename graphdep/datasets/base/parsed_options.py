@@ -57,6 +57,14 @@ class ParsedOptions(SavedOptions, total=False):
     """Options of every corpus of sentences: those of :class:`SavedOptions`, and these.
 
     Args:
+        vocab_from: Where a vocabulary is built from. ``"train"``: the training split alone, so that a word it
+            does not have is [UNK], whatever the split. ``"vectors"``: besides, each word of any split, be it
+            ever so rare, that has a vector in :obj:`vectors` gets a row of its own, after the others, which
+            keep their ids. No label is seen, but the words of the test split are, as by all who load GloVe
+            for the words of a whole corpus (Tree-LSTM's code does). It is not the default, so that a score
+            is one of a model which has not seen the test texts. (default: ``"train"``)
+        vectors: With ``vocab_from="vectors"`` the file, as :func:`~graphdep.vocab.vectors.load_vectors` reads
+            it. (default: :obj:`None`)
         tokens: Ids of words' pieces, in place of a vocabulary; an example then is one text or a pair, and
             :attr:`vocab` has no words. (default: :obj:`None`)
         max_length: With ``tokens``, the largest number of nodes of an example; :obj:`None` cuts nothing.
@@ -68,6 +76,8 @@ class ParsedOptions(SavedOptions, total=False):
             given. (default: :obj:`True`)
     """
 
+    vocab_from: str
+    vectors: str | os.PathLike[str] | None
     tokens: Tokens | None
     max_length: int | None
     arcs: str

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from typing_extensions import Unpack
 
+from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
+from graphdep.datasets.sentences.sst_trees import NEUTRAL, read_sst_trees
 from graphdep.parsing import Parser
 
 HEADER = ("sentence", "label")
 LABELS = ("negative", "positive")
-LAYOUTS = ("sentence", "glue")
+LAYOUTS = ("sentence", "glue", "trees")
 FILES = {"train": "train.tsv", "val": "dev.tsv", "test": "test.tsv"}
+TREES = {"train": "train.txt", "val": "dev.txt", "test": "test.txt"}
 GLUE_TEST = "test-labeled.tsv"
 # The first lines of GLUE's files; the third layout, without labels, is that of its test.tsv.
 _GLUE_STARTS = (b"sentence\tlabel", b"index\tsentence")
@@ -29,11 +33,19 @@ class SST(TextDataset):
     r"""The sentences with two labels of `"Recursive Deep Models for Semantic Compositionality Over a
     Sentiment Treebank" <https://aclanthology.org/D13-1170/>`_ (SST-2), one tree a sentence.
 
-    There are two layouts. ``"sentence"`` has whole sentences, ``text<TAB>label`` without a header;
+    There are three layouts. ``"sentence"`` has whole sentences, ``text<TAB>label`` without a header;
     ``"glue"`` has the files of `"GLUE" <https://arxiv.org/abs/1804.07461>`_, with a header, whose training
-    file holds phrases as well. They are kept apart in ``raw/sst-sentence/`` and ``raw/sst-glue/``, since
-    their files have the same names. GLUE's ``test.tsv`` has no labels: the test split then is
-    ``test-labeled.tsv``, the same sentences with labels, where there is such a file.
+    file holds phrases as well; ``"trees"`` is the treebank itself, with a grade from 0 to 4 for every phrase
+    (:func:`read_sst_trees`), of which 2, neutral, is left out, more is positive and less negative. They are
+    kept apart in ``raw/sst-sentence/``, ``raw/sst-glue/`` and ``raw/sst-trees/``. GLUE's ``test.tsv`` has no
+    labels: the test split then is ``test-labeled.tsv``, the same sentences with labels, where there is such a
+    file.
+
+    With ``phrases=True`` every phrase of the treebank's training trees that is not neutral is a training
+    example, as the models of the papers are trained: the sentence, its parts, down to its words, those of
+    neutral sentences too, and each as often as it is there; 98,794 in place of 6,920. Validation and test are
+    whole sentences. Each phrase is parsed by itself, as a text of a user would be. It is not the default,
+    under which all layouts have the same examples.
 
     The corpus is tokenised. Its words, which white space separates, are kept, and the parser gives them one
     tree, also where they are several sentences. See :class:`ParsedDataset` for what makes a processed file.
@@ -43,17 +55,20 @@ class SST(TextDataset):
             (default: ``"datasets/sst"``)
         split: ``"train"``, ``"val"`` (the dev file) or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        layout: ``"sentence"`` or ``"glue"``; :obj:`None` for that of :obj:`raw_from`, else for the only one
-            below :obj:`root`. (default: :obj:`None`)
-        options: Further ones, see :class:`ParsedOptions`.
+        layout: ``"sentence"``, ``"glue"`` or ``"trees"``; :obj:`None` for that of :obj:`raw_from`, else for
+            the only one below :obj:`root`. (default: :obj:`None`)
+        phrases: Train on phrases, too, of ``layout="trees"``. (default: :obj:`False`)
+        options: Further ones, see :class:`ParsedOptions`; with :obj:`phrases` a :obj:`limit` of the training
+            split is spread over it, since the first ones are of few sentences, and :obj:`min_freq` counts a
+            word in each phrase that has it.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
-        ValueError: If an option is wrong, both layouts are there and none is chosen, or a row of a raw file
-            is damaged: the message has file, line and value.
+        ValueError: If an option is wrong, several layouts are there and none is chosen, or a row of a raw
+            file is damaged: the message has file, line and value.
 
     Example:
         >>> from graphdep.datasets import SST
@@ -73,11 +88,15 @@ class SST(TextDataset):
         parser: str | Parser = "bundled",
         *,
         layout: str | None = None,
+        phrases: bool = False,
         **options: Unpack[ParsedOptions],
     ) -> None:
         self.layout = choose_layout(
             layout, LAYOUTS, options.get("raw_from"), root, to_copy=_layouts_in, copied=_layouts_below
         )
+        if phrases and self.layout != "trees":
+            raise ValueError(f"'phrases' is for layout='trees' (got layout={self.layout!r})")
+        self.phrases = phrases
         super().__init__(root, split, parser, **options)
 
     @property
@@ -99,14 +118,27 @@ class SST(TextDataset):
         return f"{name} (the labels of GLUE's own test.tsv are not public)" if name == GLUE_TEST else name
 
     def read(self, folder: Path, split: str) -> list[Review]:
-        return read_sst(folder / self._name(split), self.layout)
+        path = folder / self._name(split)
+        if self.layout == "trees":
+            return read_reviews(path, phrases=self._has_phrases(split))
+        return read_sst(path, self.layout)
+
+    def options(self) -> dict[str, Any]:
+        return super().options() | ({"phrases": True} if self.phrases else {})
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        reviews = self.read(Path(self.raw_dir), split)[:limit]
+        reviews = self.read(Path(self.raw_dir), split)
+        if limit is not None:
+            reviews = spread_rows(reviews, limit) if self._has_phrases(split) else reviews[:limit]
         trees = self.trees_of_words([review.words for review in reviews])
         return [Example([tree], {"y": torch.tensor([r.label])}) for tree, r in zip(trees, reviews)]
 
+    def _has_phrases(self, split: str) -> bool:
+        return self.phrases and split == "train"
+
     def _name(self, split: str) -> str:
+        if self.layout == "trees":
+            return TREES[split]
         return GLUE_TEST if (self.layout, split) == ("glue", "test") else FILES[split]
 
 
@@ -126,6 +158,17 @@ def read_sst(path: Path, layout: str) -> list[Review]:
     return [_review(path, line, row) for line, row in read_table(path, HEADER, header=layout == "glue")]
 
 
+def read_reviews(path: Path, *, phrases: bool = False) -> list[Review]:
+    """The sentences of a file of the treebank that are not neutral, or all phrases that are not.
+
+    Raises:
+        ValueError: If a tree is damaged, with file, line and value.
+    """
+    trees = read_sst_trees(path)
+    wanted = (phrase for tree in trees for phrase in (tree if phrases else tree[:1]))
+    return [Review(words, int(grade > NEUTRAL)) for words, grade in wanted if grade != NEUTRAL]
+
+
 def _review(path: Path, line: int, row: list[str]) -> Review:
     text, label = row
     if label not in ("0", "1"):
@@ -138,16 +181,21 @@ def _review(path: Path, line: int, row: list[str]) -> Review:
 
 
 def _layouts_below(raw: Path) -> list[str]:
-    return [name for name in LAYOUTS if any((_raw(raw, name) / file).is_file() for file in FILES.values())]
+    return [name for name in LAYOUTS if any((_raw(raw, name) / file).is_file() for file in _files(name))]
+
+
+def _files(layout: str) -> Collection[str]:
+    return (TREES if layout == "trees" else FILES).values()
 
 
 def _layouts_in(folder: Path) -> list[str]:
-    """The layout of a folder's files, by their first lines; none where there are no files."""
+    """The layouts of a folder's files: of tables by their first lines, of trees by their names."""
     layouts = {file: _layout_of(folder / file) for file in FILES.values() if (folder / file).is_file()}
     if len(set(layouts.values())) > 1:
         found = ", ".join(f"{file} is {layout!r}" for file, layout in layouts.items())
         raise ValueError(f"{folder} mixes two layouts: {found}")
-    return list(layouts.values())[:1]
+    trees = ["trees"] if any((folder / file).is_file() for file in TREES.values()) else []
+    return [*trees, *list(layouts.values())[:1]]
 
 
 def _layout_of(path: Path) -> str:

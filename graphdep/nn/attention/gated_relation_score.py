@@ -12,14 +12,17 @@ from graphdep.vocab import RelationVocab
 GATES = ("sigmoid", "tanh", None)
 STATES = ("query", "key")
 UNTYPED = ("keep", "gate")
-STARTS = ("random", "closed")
+STARTS = ("random", "torch", "closed")
 
 
-def reset_relation(relation: nn.Embedding) -> None:
-    """Relation vectors of length about 1: with PyTorch's, of length sqrt(relation_dim), random relation
-    scores would outweigh the words' own, and AdaGrad's small steps never make up for that.
-    """
-    nn.init.normal_(relation.weight, std=relation.embedding_dim**-0.5)
+def reset_relation(relation: nn.Embedding, start: str = "random") -> None:
+    """Relation vectors of length about 1; with ``start="torch"`` PyTorch's, of length sqrt(relation_dim)."""
+    nn.init.normal_(relation.weight, std=1.0 if start == "torch" else relation.embedding_dim**-0.5)
+
+
+def reset_linear(weight: Tensor, fan_in: int) -> None:
+    """As :class:`torch.nn.Linear` starts, whose weights are read from ``fan_in`` channels."""
+    nn.init.uniform_(weight, -(fan_in**-0.5), fan_in**-0.5)
 
 
 class GatedRelationScore(nn.Module):
@@ -42,6 +45,15 @@ class GatedRelationScore(nn.Module):
     The paper's text asks for tanh and for the key word's state, its Eq. 3 for the sigmoid and
     :math:`\mathbf{h}_i`; the equation is the default.
 
+    The paper does not say where the relations start. ``start="random"`` draws vectors of length about 1,
+    scores by Glorot and :math:`\mathbf{V}_g` with deviation .02: relation scores stay below those of words,
+    and every gate starts near half open. ``start="torch"`` is what a program in PyTorch has that says
+    nothing: :math:`\mathbf{r} \sim \mathcal{N}(0, 1)` of :class:`torch.nn.Embedding`, and
+    :math:`\mathbf{V}_r, \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g \sim \mathcal{U}(\pm n^{-1/2})`
+    of :class:`torch.nn.Linear`, :math:`n` the channels that each reads. Its relation scores are more than
+    twice as wide, and its gates differ from pair to pair from the first update. Which is better has to be
+    chosen on validation data; the narrow one, which earlier results were made with, is the default.
+
     With ``start="closed"`` nothing changes at first, as pretrained layers need it, while gradients flow:
     :math:`\mathbf{V}_g = 0` shuts the tanh gate, and without a gate :math:`\mathbf{V}_r = 0`. The sigmoid of
     Eq. 3 has no such start: without a bias no weights make it 0 for all states, and half open as it starts it
@@ -57,7 +69,8 @@ class GatedRelationScore(nn.Module):
             ``"query"``)
         untyped: Pairs of relation NONE ``"keep"`` their score or go through the ``"gate"``. (default:
             ``"keep"``)
-        start: ``"random"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. (default: ``"random"``)
+        start: ``"random"``, ``"torch"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. A shared
+            :obj:`relation` starts as its owner says. (default: ``"random"``)
         relation: Relation vectors shared with other layers, ``[num_relations, relation_dim]``; without, the
             module has its own. (default: :obj:`None`)
 
@@ -95,7 +108,7 @@ class GatedRelationScore(nn.Module):
     ) -> None:
         super().__init__()
         if start not in STARTS:
-            raise ValueError(f"'start' must be 'random' or 'closed' (got {start!r})")
+            raise ValueError(f"'start' must be one of {', '.join(STARTS)} (got {start!r})")
         if start == "closed" and gate == "sigmoid":
             raise ValueError("start='closed' needs gate='tanh' or gate=None: no weights make the sigmoid 0")
         if untyped not in UNTYPED:
@@ -128,7 +141,10 @@ class GatedRelationScore(nn.Module):
 
     def reset_parameters(self) -> None:
         if self.own_relation is not None:
-            reset_relation(self.own_relation)
+            reset_relation(self.own_relation, self.start)
+        if self.start == "torch":
+            self._reset_as_torch()
+            return
         glorot(self.lin_score)
         if self.gate is not None:
             glorot(self.gate_node)
@@ -136,6 +152,14 @@ class GatedRelationScore(nn.Module):
             nn.init.normal_(self.gate_out, std=0.02)  # every gate starts near 0: a sigmoid half open
         if self.start == "closed":
             nn.init.zeros_(self.lin_score if self.gate is None else self.gate_out)
+
+    def _reset_as_torch(self) -> None:
+        relation_dim = self.relation.embedding_dim
+        reset_linear(self.lin_score, relation_dim)
+        if self.gate is not None:
+            reset_linear(self.gate_node, self.in_channels)
+            reset_linear(self.gate_relation, relation_dim)
+            reset_linear(self.gate_out, relation_dim)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
         check_edge_type(edge_type, edge_index, self.relation.num_embeddings)

@@ -36,6 +36,8 @@ class GatedRelationConv(AttentionConv):
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
         untyped: ``"keep"`` or ``"gate"``, of pairs without a relation; the latter writes those of cliques
             out. (default: ``"keep"``)
+        start: ``"random"``, ``"torch"``, or ``"closed"`` for ``gate="tanh"`` and ``gate=None``. (default:
+            ``"random"``)
         relation: Relation vectors shared between layers. (default: :obj:`None`)
         **kwargs: ``concat``, ``dropout``, ``bias``, ``backend`` of :class:`AttentionConv`, where the shapes
             stand too.
@@ -61,6 +63,7 @@ class GatedRelationConv(AttentionConv):
         "gate": "sigmoid",
         "gate_state": "query",
         "untyped": "keep",
+        "start": "random",
     }
 
     def __init__(
@@ -74,12 +77,13 @@ class GatedRelationConv(AttentionConv):
         gate: str | None = "sigmoid",
         gate_state: str = "query",
         untyped: str = "keep",
+        start: str = "random",
         relation: nn.Embedding | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(in_channels, out_channels, heads, **kwargs)
         self.num_relations, self.relation_dim = num_relations, relation_dim
-        self.gate, self.gate_state, self.untyped = gate, gate_state, untyped
+        self.gate, self.gate_state, self.untyped, self.start = gate, gate_state, untyped, start
         self.score = GatedRelationScore(
             in_channels,
             heads,
@@ -88,6 +92,7 @@ class GatedRelationConv(AttentionConv):
             gate=gate,
             gate_state=gate_state,
             untyped=untyped,
+            start=start,
             relation=relation,
         )
 

@@ -43,10 +43,15 @@ class DependencyTransformer(GraphTransformer):
         gate: ``"sigmoid"``, ``"tanh"`` or :obj:`None`. (default: ``"sigmoid"``)
         gate_state: ``"query"`` or ``"key"``. (default: ``"query"``)
         untyped: What becomes of pairs without a relation: ``"keep"`` or ``"gate"``. (default: ``"keep"``)
+        start: Where relation vectors, scores and gates start: ``"random"``, narrow, or ``"torch"``, where
+            PyTorch's own layers do, see :class:`~graphdep.nn.attention.GatedRelationScore`. (default:
+            ``"random"``)
         level_embedding: Add the embedding of a word's depth. (default: :obj:`True`)
         position_embedding: Add the embedding of a word's position. (default: :obj:`True`)
         norm_first: Normalise before each part of a block, and at the end. (default: :obj:`False`)
         max_positions: Positions told apart. (default: :obj:`512`)
+        embedding_scale: Multiply word vectors by :math:`\sqrt{C}`, see
+            :class:`~graphdep.nn.models.NodeEmbedding`. (default: :obj:`False`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
@@ -54,8 +59,8 @@ class DependencyTransformer(GraphTransformer):
           saves memory), and ``edge_type`` where relations are used; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, or the data lacks edges or their
-            types.
+        ValueError: If :obj:`heads` does not divide :obj:`hidden_channels`, :obj:`start` is unknown, or the
+            data lacks edges or their types.
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, Vocab, to_data
@@ -82,10 +87,12 @@ class DependencyTransformer(GraphTransformer):
         gate: str | None = "sigmoid",
         gate_state: str = "query",
         untyped: str = "keep",
+        start: str = "random",
         level_embedding: bool = True,
         position_embedding: bool = True,
         norm_first: bool = False,
         max_positions: int = 512,
+        embedding_scale: bool = False,
         vectors: Tensor | None = None,
     ) -> None:
         if heads < 1 or hidden_channels % heads:
@@ -94,7 +101,7 @@ class DependencyTransformer(GraphTransformer):
 
         def conv(number: int) -> AttentionConv:
             if number == 0:  # after the word vectors and before the layers, as in models saved before
-                self.relation = _relation(num_relations, relation_dim) if relation_attention else None
+                self.relation = _relation(num_relations, relation_dim, start) if relation_attention else None
             if self.relation is None:
                 return AttentionConv(hidden_channels, size, heads, dropout=dropout)
             return GatedRelationConv(
@@ -106,6 +113,7 @@ class DependencyTransformer(GraphTransformer):
                 gate=gate,
                 gate_state=gate_state,
                 untyped=untyped,
+                start=start,
                 relation=self.relation,
                 dropout=dropout,
             )
@@ -121,19 +129,20 @@ class DependencyTransformer(GraphTransformer):
             level_embedding=level_embedding,
             norm_first=norm_first,
             max_positions=max_positions,
+            embedding_scale=embedding_scale,
             vectors=vectors,
         )
-        self.relation_attention = relation_attention
+        self.relation_attention, self.start = relation_attention, start
 
     def reset_parameters(self) -> None:
         self.embedding.reset_parameters()
         if self.relation is not None:
-            reset_relation(self.relation)
+            reset_relation(self.relation, self.start)
         reset(self.layers)
         reset(self.norm)
 
 
-def _relation(num_relations: int, relation_dim: int) -> nn.Embedding:
+def _relation(num_relations: int, relation_dim: int, start: str) -> nn.Embedding:
     relation = nn.Embedding(num_relations, relation_dim)
-    reset_relation(relation)
+    reset_relation(relation, start)
     return relation

@@ -41,6 +41,8 @@ class GraphTransformer(TextEncoder):
         max_positions: Positions told apart. (default: :obj:`512`)
         segments: Number of segments that have an embedding, e.g. 2 for a context and its response; 0 for no
             segment embedding. (default: :obj:`0`)
+        embedding_scale: Multiply word vectors by :math:`\sqrt{C}`, see
+            :class:`~graphdep.nn.models.NodeEmbedding`. (default: :obj:`False`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 
     Shapes:
@@ -78,6 +80,7 @@ class GraphTransformer(TextEncoder):
         norm_first: bool = False,
         max_positions: int = 512,
         segments: int = 0,
+        embedding_scale: bool = False,
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
@@ -90,6 +93,7 @@ class GraphTransformer(TextEncoder):
             max_positions=max_positions if position_embedding else 0,
             max_levels=64 if level_embedding else 0,
             segments=segments,
+            embedding_scale=embedding_scale,
             vectors=vectors,
             dropout=dropout,
         )

@@ -17,6 +17,12 @@ class NodeEmbedding(nn.Module):
     .. math::
         \mathbf{h}^0_k = \mathbf{e}_k + \mathbf{p}_k + \mathbf{l}_k + \mathbf{s}_k
 
+    With ``embedding_scale=True`` :math:`\mathbf{e}_k` is multiplied by :math:`\sqrt{C}`, as `"Attention Is
+    All You Need" <https://arxiv.org/abs/1706.03762>`_ does (section 3.4): word vectors are drawn with
+    deviation :math:`C^{-1/2}`, the start that belongs to that factor. Without it all summands are of length
+    about 1, the scores of the first layer are near 0, and it starts as a mean over the words that it sees.
+    The other papers here do not say which they have; the default is what earlier results were made with.
+
     The level of a word is its :obj:`depth` in the tree. Positions, levels and segments beyond the last share
     its vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level.
 
@@ -26,6 +32,8 @@ class NodeEmbedding(nn.Module):
         max_positions: Number of positions; 0 for no position embedding. (default: :obj:`512`)
         max_levels: Number of levels; 0 for no level embedding. (default: :obj:`64`)
         segments: Number of segments; 0 for no segment embedding. (default: :obj:`0`)
+        embedding_scale: Multiply the vectors of words, pretrained or not, by :math:`\sqrt{C}`, after their
+            projection. (default: :obj:`False`)
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
             not :obj:`hidden_channels`. (default: :obj:`None`)
         dropout: Dropout probability. (default: :obj:`0.1`)
@@ -55,6 +63,7 @@ class NodeEmbedding(nn.Module):
         max_positions: int = 512,
         max_levels: int = 64,
         segments: int = 0,
+        embedding_scale: bool = False,
         vectors: Tensor | None = None,
         dropout: float = 0.1,
     ) -> None:
@@ -63,7 +72,7 @@ class NodeEmbedding(nn.Module):
             raise ValueError(f"'hidden_channels' must be at least 1 (got {hidden_channels})")
         if vectors is not None and (vectors.dim() != 2 or vectors.size(0) != num_words):
             raise ValueError(f"'vectors' must be of shape [{num_words}, dim] (got {[*vectors.shape]})")
-        self.hidden_channels = hidden_channels
+        self.hidden_channels, self.embedding_scale = hidden_channels, embedding_scale
         dim = hidden_channels if vectors is None else vectors.size(1)
         self.word = nn.Embedding(num_words, dim)
         self.project = (
@@ -103,7 +112,8 @@ class NodeEmbedding(nn.Module):
 
     def words(self, input_ids: Tensor) -> Tensor:
         """Word vectors of ids in the size of the node states, alone: ``[...] -> [..., C]``."""
-        return self.project(self.word(input_ids))
+        x = self.project(self.word(input_ids))
+        return x * self.hidden_channels**0.5 if self.embedding_scale else x
 
     def forward(self, data: Data) -> Tensor:
         if "input_ids" not in data:

@@ -64,6 +64,7 @@ def _word_encoder(
         dropout=config.dropout,
         position_embedding=position,
         norm_first=config.norm_first,
+        embedding_scale=config.embedding_scale,
         **common,
     )
 

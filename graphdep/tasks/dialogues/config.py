@@ -33,6 +33,9 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         decoder_layers: Layers of the decoder; a recurrent one has one. (default: :obj:`3`)
         num_layers, context_layers: Layers over words, and over utterances. ``"recosa"`` reads the second
             alone, ``"hred"`` and ``"hran"`` neither. (default: :obj:`3`)
+        embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in context and response
+            (:class:`~graphdep.nn.models.NodeEmbedding`); read by the Transformers over edges. (default:
+            :obj:`False`)
         norm_first: Read by the Transformers over edges and by the decoder. (default: :obj:`False`)
         mur, duor: DialogBERT's objectives beside the response: masked utterance regression, and ranking of
             the utterances' order. (default: :obj:`True`)
@@ -74,6 +77,7 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     heads: int = 16
     ff_channels: int = 3072
     dropout: float = 0.1
+    embedding_scale: bool = setting(False, published=True, later=True)
     mur: bool = setting(True, defines=True)
     duor: bool = setting(True, defines=True)
     max_turns: int = setting(4, published=True, free=True)

@@ -100,6 +100,10 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {getattr(self, name)!r})")
         if self.decode != "argmax" and self.scheme != "bio":
             raise ValueError(f"'decode' is for labels of spans, which follow rules (got {self.decode!r})")
+        if self.crf and self.monitor == "loss":
+            raise ValueError(
+                "'monitor' cannot be 'loss' with 'crf': the loss of a split is that of single words"
+            )
         if self.crf and self.outside is None:
             raise ValueError(f"'crf' is for tasks with a label of no finding, not {self.task!r} (got True)")
         Column(self.key, self.absent)

@@ -28,13 +28,16 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
             models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
-            gate_state, untyped, level_embedding, position_embedding, norm_first: Of
+            gate_state, untyped, start, level_embedding, position_embedding, norm_first: Of
             :class:`~graphdep.nn.models.DependencyTransformer`. A baseline reads ``hidden_channels`` and
             ``dropout``, ``"tree-transformer"`` also ``heads`` and ``ff_channels``; the LSTMs have one layer.
         head_channels: Hidden size of the relatedness head of pairs. (default: :obj:`50`)
         val_from: Of GLUE: ``"train"`` validates on a tenth of the training file and tests on the development
             file, ``"dev"`` trains on all of the one, validates on the other and does not test, as for
             ``graphdep submit``; :obj:`None` for the corpus' own way. (default: :obj:`None`)
+        phrases: Of ``sst-trees``: train on every phrase of the treebank's training trees that is not neutral,
+            as the paper does, and not on whole sentences alone (:class:`~graphdep.datasets.SST`). (default:
+            :obj:`False`)
         **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
             :class:`TrainConfig`.
 
@@ -61,6 +64,7 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
     dropout: float = 0.0
     head_channels: int = 50
     val_from: str | None = setting(None, choices=(None, "train", "dev"), later=True)
+    phrases: bool = setting(False, later=True)
     freeze_layers: int = setting(0, later=True)
     head_lr: float | None = setting(None, later=True)
     layer_decay: float = setting(1.0, later=True)
@@ -74,6 +78,8 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
         self.check_encoder()
         if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
+        if self.phrases and resolve_task(self.task).options.get("layout") != "trees":
+            raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
 
     @property
     def num_texts(self) -> int:
@@ -89,4 +95,8 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = {} if self.val_from is None else {"val_from": self.val_from}
-        return super().dataset_options(split) | own
+        return super().dataset_options(split) | own | ({"phrases": True} if self.phrases else {})
+
+    @property
+    def about_data(self) -> str:
+        return "with phrases" if self.phrases else super().about_data

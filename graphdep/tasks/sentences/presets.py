@@ -39,7 +39,10 @@ MODELS: dict[str, ModelPreset] = {
     "dt-text": _dt(
         "DT with tanh and the key word's state: one reading of the text", gate="tanh", gate_state="key"
     ),
-    "dt-untyped": _dt("DT whose gate acts on pairs without a relation, too", untyped="gate"),
+    "dt-untyped": _dt(
+        "DT as Eq. 2-3 are written: its gate acts on pairs without a relation, too", untyped="gate"
+    ),
+    "dt-torch": _dt("DT whose relations start where PyTorch's own layers do: wider", start="torch"),
     "dt-infill0": _dt(
         "DT without any relation but of a word to itself: depth alone is left of the tree", max_distance=0
     ),

@@ -51,6 +51,9 @@ TASKS: dict[str, Task] = {
     "sst2": Sentences(
         "SST-2 of GLUE", SST, _SST, {"layout": "glue"}, goal=SENTIMENT, num_classes=2, sentences=1
     ),
+    "sst-trees": Sentences(
+        "SST-2, treebank", SST, _SST, {"layout": "trees"}, goal=SENTIMENT, num_classes=2, sentences=1
+    ),
     "mrpc": Sentences("MRPC", MRPC, _MRPC, goal=PARAPHRASE, num_classes=2),
     "cola": _glue("cola", "CoLA", ACCEPTABILITY, sentences=1),
     "stsb": _glue("stsb", "STS-B", SIMILARITY, num_classes=1),
@@ -71,6 +74,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "sick-e": ("test_accuracy", "val_accuracy"),
     "sst": ("test_accuracy", "val_accuracy"),
     "sst2": ("test_accuracy", "val_accuracy"),
+    "sst-trees": ("test_accuracy", "val_accuracy"),
     "mrpc": ("test_accuracy", "test_f1", "val_accuracy"),
 }
 """The scores of a table, the one that the paper reports first."""

@@ -19,7 +19,7 @@ _POSITIONS = ("sequence", "dependent", "zero")
 _OF_PIECES = ("pieces", "max_length")
 _OF_TERMS = ("relation_terms", "relation_start")
 _OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
-_OF_STRUCTURE = ("position_embedding", "norm_first")
+_OF_STRUCTURE = ("start", "embedding_scale", "position_embedding", "norm_first")
 _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
 _OF_EDGES = ("max_distance", "directions", "pieces")
@@ -88,8 +88,15 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
 
     def data_settings(self) -> dict[str, Any]:
         # The encoder's tokenizer cuts words into pieces.
-        own = {"encoder": self.encoder} if self.pretrained else {}
+        own = {"encoder": self.encoder} if self.pretrained else self.vocab_options
         return super().data_settings() | own  # type: ignore[misc]
+
+    @property
+    def vocab_options(self) -> dict[str, Any]:
+        """Arguments of a dataset for the words that it gives a vocabulary."""
+        if self.vocab_from == "train":
+            return {}
+        return {"vocab_from": self.vocab_from, "vectors": self.vectors}
 
     def check_encoder(self) -> None:
         """Raises :class:`ValueError` where model and encoder do not fit, or nothing reads a setting."""
@@ -106,6 +113,8 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
                 f"(got {self.encoder!r})"
             )
         self.check_pretrained("an encoder that is trained from scratch")
+        if self.vocab_from == "vectors" and self.vectors is None:
+            raise ValueError("'vocab_from' cannot be 'vectors': there is no file of 'vectors' (got None)")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
         if self.encoder in CONVS and self.relation_attention:

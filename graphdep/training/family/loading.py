@@ -39,6 +39,7 @@ def load_corpus(
             "min_freq": config.min_freq,
             "limit": config.limit_train if split == "train" else None,
             **({"vocab": vocab} if pretrained is None else {"tokens": pretrained.tokens}),
+            **(getattr(config, "vocab_options", {}) if vocab is None else {}),
             **({} if relations is None else {"relations": relations}),
             **({} if labels is None else {"labels": labels}),
             **task.options,

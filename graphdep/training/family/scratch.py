@@ -71,9 +71,11 @@ def build_encoder(
         gate=config.gate,
         gate_state=config.gate_state,
         untyped=config.untyped,
+        start=config.start,
         level_embedding=config.level_embedding,
         position_embedding=config.position_embedding,
         norm_first=config.norm_first,
+        embedding_scale=config.embedding_scale,
         **common,
     )
 

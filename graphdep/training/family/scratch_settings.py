@@ -36,12 +36,20 @@ class ScratchSettings:
     from as well; it builds its encoder with :func:`~graphdep.training.family.scratch.build_encoder`.
 
     Args:
+        vocab_from: Words that have a vector of their own: those of ``"train"``, or with ``"vectors"`` also
+            those of the other splits that the file of :obj:`vectors` has
+            (:class:`~graphdep.datasets.base.parsed_options.ParsedOptions`). (default: ``"train"``)
         directions: Tell a relation from its inverse. (default: :obj:`True`)
         window: Words on either side of a word that ``encoder="word-average"`` takes the mean of, as well.
             (default: :obj:`0`)
+        start: Where the relation attention starts: ``"random"`` or ``"torch"``, of an encoder that is trained
+            from scratch. (default: ``"random"``)
+        embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in
+            ``encoder="transformer"``. (default: :obj:`False`)
         relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
     """
 
+    vocab_from: str = setting("train", choices=("train", "vectors"), later=True)
     directions: bool = setting(True, defines=True)
     window: int = setting(0, defines=True, later=True)
     relation_dim: int = setting(30, published=True)
@@ -49,6 +57,8 @@ class ScratchSettings:
     gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)
     gate_state: str = setting("query", choices=("query", "key"), defines=True)
     untyped: str = setting("keep", choices=("keep", "gate"), defines=True)
+    start: str = setting("random", choices=("random", "torch"), defines=True, later=True)
+    embedding_scale: bool = setting(False, published=True, later=True)
     level_embedding: bool = setting(True, defines=True)
 
     @property

@@ -27,11 +27,20 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
     "transformer-nopos": _plain(
         "no syntax and no positions: a sentence is a bag of words", "transformer", position_embedding=False
     ),
+    "transformer-wide": _plain(
+        "the Transformer with a wider feed-forward layer: with it and 128 channels, as many parameters as DT",
+        "transformer",
+        ff_channels=394,
+    ),
     "dt": _row("Dependency-Transformer: pairs of words are typed by their path in the tree", "dt"),
     "dt-nopos": _row("DT without position embedding", "dt", position_embedding=False),
     "dt-nolevel": _row("DT without level embedding", "dt", level_embedding=False),
     "dt-nolevel-nopos": _row(
         "DT without level and position embedding", "dt", level_embedding=False, position_embedding=False
+    ),
+    "dt-torch": _row("DT whose relations start where PyTorch's own layers do: wider", "dt", start="torch"),
+    "dt-untyped": _row(
+        "DT as Eq. 2-3 are written: its gate acts on pairs without a relation, too", "dt", untyped="gate"
     ),
     "dt-related": _row("DT that attends to related pairs only", "dt-related"),
     "tree": _plain("a word sees its governor, its dependents and itself", "tree"),

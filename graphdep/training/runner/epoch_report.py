@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphdep.training.family.learning_task import LearningTask
+from graphdep.training.runner.monitor import monitored_score
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 
 
@@ -42,7 +43,8 @@ class EpochReport(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self._close()
         name = f"val_{self.checkpoint.metric.name}"
-        value, seconds = cast(LearningTask, pl_module).val_scores[name], self.checkpoint.seconds[-1]
+        value = monitored_score(self.checkpoint.metric, cast(LearningTask, pl_module))
+        seconds = self.checkpoint.seconds[-1]
         best = "best" if self.checkpoint.keeps(value) else ""
         loss = float(trainer.callback_metrics["train_loss"])
         epoch = f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}"

@@ -26,6 +26,7 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport
 from graphdep.training.runner.evaluation import count_parameters, score_split
+from graphdep.training.runner.monitor import monitored
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
@@ -121,7 +122,7 @@ def _train(
     start = _resume_from(folder, state) if resume else None
     if start is None:
         _set_aside(folder, family_of(config.task).files, resume)
-    checkpoint = RunCheckpoint(folder, state, task.metrics[0], config.patience, config.keep)
+    checkpoint = RunCheckpoint(folder, state, monitored(config, task), config.patience, config.keep)
     report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
     with quiet():
         trainer = make_trainer(config, folder, callbacks=[checkpoint, report])

@@ -12,6 +12,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from graphdep.metrics import Metric
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.runner.monitor import monitored_score
 
 
 class RunCheckpoint(Checkpoint):
@@ -81,7 +82,7 @@ class RunCheckpoint(Checkpoint):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.epochs = trainer.current_epoch + 1
         scores = cast(LearningTask, pl_module).val_scores
-        value = scores[f"val_{self.metric.name}"]
+        value = monitored_score(self.metric, cast(LearningTask, pl_module))
         if self.keeps(value):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
             trainer.save_checkpoint(self.best_path)

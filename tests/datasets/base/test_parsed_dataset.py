@@ -23,6 +23,8 @@ from graphdep.datasets import SICK, UDTreebank
 from graphdep.datasets.base.storage import _MAGIC, load_examples
 from graphdep.io import read_conllu
 
+ROWS = [("1", "A dog sees a bird", "A man sleeps", "1", "NEUTRAL")]
+
 MINI = Path(__file__).parents[3] / "datasets" / "mini" / "ud" / "raw"
 
 
@@ -389,9 +391,62 @@ def test_other_tokens_have_another_file(tmp_path, parser, new_tokens, write_sick
     assert len(processed(tmp_path / "sick")) == len(choices)
 
 
+def rows_of(*pairs: tuple[str, str]) -> list[tuple[str, ...]]:
+    return [(str(number), *pair, "3", "NEUTRAL") for number, pair in enumerate(pairs)]
+
+
+@pytest.mark.parametrize(
+    ("min_freq", "lower", "more"),
+    [
+        (1, True, ["cat", "owls"]),  # of val and test
+        (2, True, ["barks", "cat", "dog", "owls"]),  # and the rare ones of training
+        (1, False, ["Owls", "cat"]),  # "Owls" has the vector of "owls"
+    ],
+)
+def test_words_of_all_splits_that_have_a_vector(tmp_path, parser, write_sick, min_freq, lower, more):
+    said = rows_of(("a dog barks", "a zyx")), rows_of(("a cat", "zyx")), rows_of(("Owls", "a wug cat"))
+    file = tmp_path / "vectors.txt"
+    file.write_text("".join(f"{word} 1 2\n" for word in ("cat", "owls", "dog", "barks", "elsewhere")))
+    options = {"parser": parser, "raw_from": write_sick(*said), "min_freq": min_freq, "lower": lower}
+    root, vectors = tmp_path / "sick", {"vocab_from": "vectors", "vectors": file}
+    plain, train = SICK(root, **options), SICK(root, **options, **vectors)
+    own, found = (dataset.vocab.state_dict()["words"] for dataset in (plain, train))
+    assert own == (["a", "barks", "dog", "zyx"] if min_freq == 1 else ["a"])
+    assert found[: len(own)] == own  # whose ids stay
+    assert sorted(found[len(own) :]) == more
+    test = SICK(root, "test", parser=parser, vocab=train.vocab)
+    owls = "owls" if lower else "Owls"
+    assert train.vocab.words_of(test[0].input_ids) == ["[ROOT]", owls, "[ROOT]", "a", "[UNK]", "cat"]
+    again = SICK(root, "test", **options, **vectors)  # without the vocabulary of train, the same one
+    assert again.vocab == train.vocab
+    assert equal(again, test)
+    assert test.describe()["unknown_words"] == 1 / 4
+    assert train.describe()["unknown_words"] == pytest.approx((min_freq - 1) / 5)  # "zyx"
+    assert plain.describe()["unknown_words"] == pytest.approx((min_freq - 1) * 3 / 5)
+    before = processed(root)
+    file.write_text("cat 1 2\n")  # other words, other ids
+    assert "owls" not in SICK(root, **options, **vectors).vocab
+    assert len(processed(root)) == len(before) + 1
+
+
+def test_no_label_of_another_split_matters_to_the_words(tmp_path, parser, write_sick):
+    file = tmp_path / "vectors.txt"
+    file.write_text("man 1\nbird 2\n")
+    found = []
+    for label in ("NEUTRAL", "ENTAILMENT"):
+        raw = write_sick(test=[(*row[:-1], label) for row in ROWS], folder=label)
+        found.append(
+            SICK(tmp_path / f"root-{label}", parser=parser, raw_from=raw, vocab_from="vectors", vectors=file)
+        )
+    assert found[0].vocab == found[1].vocab
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"vocab_from": "test"}, r"'vocab_from' must be 'train' or 'vectors' \(got 'test'\)"),
+        ({"vocab_from": "vectors"}, r"'vectors' must be a file for vocab_from='vectors', .*got None"),
+        ({"vectors": "glove.txt"}, r"'vectors' must be .* it alone \(got 'glove.txt', vocab_from='train'\)"),
         ({"vocab": Vocab()}, "'tokens' and 'vocab' are both given"),
         ({"max_length": 4}, r"'max_length' must be at least 5 \(got 4\)"),
         ({"max_length": 0}, r"'max_length' must be at least 5 \(got 0\)"),

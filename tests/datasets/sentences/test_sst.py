@@ -12,6 +12,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import SST
 from graphdep.datasets.sentences.sst import read_sst
+from graphdep.datasets.sentences.sst_trees import read_sst_trees
 
 ROWS = [("a fine film", "1"), ('it is " not " fine .', "0"), ("dull", "0")]
 
@@ -101,12 +102,119 @@ def test_sst_keeps_the_layouts_apart(tmp_path, parser, sentences, glue):
         SST(root, parser=parser, raw_from=sentences)
 
 
+TREES = [
+    "(3 (2 It) (4 (3 (2 really) (3 works)) (2 .)))",
+    "(2 (2 neither) (2 (1 dull) (3 (2 -LRB-) (4 fine))))",  # neutral, with phrases that are not
+    "(0 (1 dull) (2 1\\/2))",
+]
+
+
+def phrases_of(text: str) -> list[tuple[list[str], int]]:
+    """All phrases of a tree, by recursion over its brackets: each before its parts."""
+    grade, rest = int(text[1]), text[3:-1]
+    if not rest.startswith("("):
+        return [([{"-LRB-": "(", "-RRB-": ")"}.get(rest, rest.replace("\\/", "/"))], grade)]
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(rest):
+        depth += (letter == "(") - (letter == ")")
+        if letter == ")" and depth == 0:
+            parts.append(phrases_of(rest[start : place + 1].strip()))
+            start = place + 1
+    words = [word for part in parts for word in part[0][0]]
+    return [(words, grade), *(phrase for part in parts for phrase in part)]
+
+
+@pytest.fixture
+def treebank(tmp_path) -> Path:
+    whole = "".join(f"{tree}\n" for tree in TREES)
+    return write(
+        tmp_path / "treebank", {"train.txt": whole, "dev.txt": f"{TREES[0]}\n", "test.txt": TREES[2]}
+    )
+
+
+@pytest.mark.parametrize("phrases", [False, True])
+def test_sst_of_the_treebank(tmp_path, parser, treebank, phrases):
+    dataset = SST(tmp_path / "sst", parser=parser, raw_from=treebank, phrases=phrases, root_node=False)
+    assert dataset.layout == "trees"
+    wanted = [phrases_of(tree) if phrases else phrases_of(tree)[:1] for tree in TREES]
+    expected = [(words, int(grade > 2)) for tree in wanted for words, grade in tree if grade != 2]
+    assert len(expected) == (9 if phrases else 2)
+    found = [(dataset.vocab.words_of(data.input_ids), int(data.y)) for data in dataset]
+    assert found == [([word.lower() for word in words], label) for words, label in expected]
+    val, test = (
+        SST(tmp_path / "sst", split, parser=parser, phrases=phrases, vocab=dataset.vocab)
+        for split in ("val", "test")
+    )
+    assert [data.y.tolist() for data in (*val, *test)] == [[1], [0]]  # whole sentences
+    assert test.vocab.words_of(test[0].input_ids) == ["[ROOT]", "dull", "1/2"]
+    assert len([*(tmp_path / "sst" / "processed").glob("*")]) == 3
+
+
+def test_sst_keeps_phrases_apart_and_spreads_a_limit(tmp_path, parser, treebank, sentences):
+    options = {"parser": parser, "raw_from": treebank}
+    plain, whole, some = (
+        SST(tmp_path / "sst", **options, **more)
+        for more in ({}, {"phrases": True}, {"phrases": True, "limit": 3})
+    )
+    assert [len(dataset) for dataset in (plain, whole, some)] == [2, 9, 3]
+    assert len(SST(tmp_path / "sst", phrases=True, limit=1, split="val", **options)) == 1
+    texts = [[data.vocab.words_of(one.input_ids) for one in data] for data in (whole, some)]
+    places = [texts[0].index(text) for text in texts[1]]
+    assert places == sorted(places)
+    assert [place // 3 for place in places] == [0, 1, 2]  # one of each third
+    with pytest.raises(ValueError, match=r"'phrases' is for layout='trees' \(got layout='sentence'\)"):
+        SST(tmp_path / "sst", parser=parser, raw_from=sentences, phrases=True)
+
+
+trees = st.recursive(
+    st.tuples(st.integers(0, 4), st.text(st.characters(categories=["L", "N"]), min_size=1)),
+    lambda part: st.tuples(st.integers(0, 4), st.lists(part, min_size=1, max_size=3)),
+)
+
+
+def bracketed(tree: tuple) -> str:
+    grade, inside = tree
+    return f"({grade} {inside if isinstance(inside, str) else ' '.join(map(bracketed, inside))})"
+
+
+@given(st.lists(trees, min_size=1, max_size=4))
+def test_read_sst_trees_reads_what_was_written(tmp_path_factory, drawn):
+    path = tmp_path_factory.getbasetemp() / "written.txt"
+    lines = [bracketed(tree) for tree in drawn]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert read_sst_trees(path) == [phrases_of(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("", "no tree"),
+        ("(3 (2 a) (2 b)", r"1 brackets are never closed \(got '\(3 \(2 a\) \(2 b\)'\)"),
+        ("(3 a))", r"'\)' is outside of all phrases"),
+        ("a", "'a' is outside of all phrases"),
+        ("(3 a) (2 b)", "a phrase beside the whole or beside a word"),
+        ("(3 a (2 b))", "a phrase beside the whole or beside a word"),
+        ("(3 (2 b) a)", "the word 'a' is not alone in its phrase"),
+        ("(3 a b)", "the word 'b' is not alone in its phrase"),
+        ("(5 a)", "a grade must be 0, 1, 2, 3 or 4, and not '5'"),
+        ("((2 a))", r"a grade must be 0, 1, 2, 3 or 4, and not '\('"),
+        ("(3 (2 a) (2 ))", "a phrase has no word"),
+        ("(", "a grade must be 0, 1, 2, 3 or 4, and not ''"),
+    ],
+)
+def test_read_sst_trees_refuses_damaged_trees(tmp_path, tree, message):
+    path = tmp_path / "train.txt"
+    path.write_text(f"(3 fine)\n{tree}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(str(path)) + ":2: " + message):
+        read_sst_trees(path)
+
+
 def test_sst_without_files(tmp_path, parser):
     with pytest.raises(
         FileNotFoundError, match=r"train\.tsv is not in .*SST-2 consists of .*SST-2\.zip.*raw_from"
     ):
         SST(tmp_path / "sst", parser=parser, raw_from=tmp_path)
-    with pytest.raises(ValueError, match=r"'layout' must be one of sentence, glue \(got 'phrases'\)"):
+    with pytest.raises(ValueError, match=r"'layout' must be one of sentence, glue, trees \(got 'phrases'\)"):
         SST(tmp_path / "sst", parser=parser, layout="phrases")
 
 

@@ -150,8 +150,53 @@ def test_a_closed_start_changes_nothing_and_learns(gate: str | None, untyped: st
 def test_the_sigmoid_cannot_start_closed() -> None:
     with pytest.raises(ValueError, match="start='closed' needs gate='tanh' or gate=None"):
         GatedRelationScore(SIZE, HEADS, RELATIONS, start="closed")
-    with pytest.raises(ValueError, match=r"'start' must be 'random' or 'closed' \(got 'open'\)"):
+    with pytest.raises(ValueError, match=r"'start' must be one of random, torch, closed \(got 'open'\)"):
         GatedRelationScore(SIZE, HEADS, RELATIONS, start="open")
+
+
+def like_torch(channels: int, heads: int, relations: int, size: int) -> dict[str, torch.Tensor]:
+    """The parameters of one head after the other as a program has them that leaves all to PyTorch: an
+    embedding of relations, and linear layers without bias for V_r, W_ge, W_gr and V_g.
+    """
+    linear = {"lin_score": (size, 1), "gate_node": (channels, size)}
+    linear |= {"gate_relation": (size, size), "gate_out": (size, 1)}
+    made = {
+        name: torch.stack([nn.Linear(*sizes, bias=False).weight.detach().T for _ in range(heads)])
+        for name, sizes in linear.items()
+    }
+    return {"own_relation.weight": nn.Embedding(relations, size).weight.detach(), **made}
+
+
+@pytest.mark.parametrize("gate", ["sigmoid", "tanh", None])
+def test_a_start_of_pytorch_s_own(gate: str | None) -> None:
+    torch.manual_seed(0)
+    channels, heads, relations, size = 120, 40, 600, 30
+    drawn = like_torch(channels, heads, relations, size)
+    score = GatedRelationScore(channels, heads, relations, size, gate=gate, start="torch")
+    for name, parameter in score.named_parameters():
+        expected = drawn[name]
+        assert parameter.numel() == expected.numel(), name
+        # Equal in distribution: the deviation, and for linear layers the bounds, which 1,200 draws come near.
+        assert parameter.std().item() == pytest.approx(expected.std().item(), rel=0.05), name
+        assert abs(parameter.mean().item()) < 0.1 * expected.std().item(), name
+        if name != "own_relation.weight":
+            assert parameter.abs().max().item() == pytest.approx(expected.abs().max().item(), rel=0.02), name
+
+
+def test_the_start_is_narrow_unless_asked_for() -> None:
+    def draw(**options: str) -> GatedRelationScore:
+        torch.manual_seed(0)
+        return GatedRelationScore(300, 6, 200, **options)
+
+    plain, named, wide = draw(), draw(start="random"), draw(start="torch")
+    for a, b in zip(plain.parameters(), named.parameters()):
+        assert torch.equal(a, b)
+    scores = [(score.relation.weight @ score.lin_score).std().item() for score in (plain, wide)]
+    assert scores[1] > 2 * scores[0]
+    gates = [
+        torch.einsum("hcr,hr->ch", score.gate_node, score.gate_out).std().item() for score in (plain, wide)
+    ]
+    assert gates[1] > 2 * gates[0]
 
 
 def test_repr() -> None:

@@ -23,6 +23,8 @@ TABLE_3 = {
 }
 VARIANTS = TABLE_3 | {
     "key": {"gate": "tanh", "gate_state": "key"},
+    "start": {"start": "torch"},
+    "scale": {"embedding_scale": True},
     "no positions": {"position_embedding": False},
     "vectors": {"vectors": torch.randn(len(VOCAB), 7, generator=torch.Generator().manual_seed(0))},
 }
@@ -91,6 +93,7 @@ def literal(model: DependencyTransformer, data: Data) -> Tensor:
     for length in lengths:
         part, padding = slice(start, start + length), (0, 0, 0, max(lengths) - length)
         x = model.embedding.project(model.embedding.word.weight[data.input_ids[part]])
+        x = x * 12**0.5 if model.embedding.embedding_scale else x
         if model.embedding.position is not None:
             x = x + model.embedding.position.weight[data.position[part]]
         if model.embedding.level is not None:
@@ -234,6 +237,23 @@ def test_reset_parameters(options: dict) -> None:
         nn.init.constant_(parameter, torch.nan)
     model.reset_parameters()
     assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+def test_relations_may_start_where_pytorch_s_layers_do() -> None:
+    def draw(**options) -> DependencyTransformer:
+        torch.manual_seed(0)
+        return DependencyTransformer(50, 900, num_layers=2, **options)
+
+    plain, narrow, wide = draw(), draw(start="random"), draw(start="torch")
+    for a, b in zip(plain.parameters(), narrow.parameters()):
+        assert torch.equal(a, b)
+    for _ in range(2):
+        assert wide.relation.weight.std().item() == pytest.approx(1, rel=0.02)  # the paper's 30 numbers each
+        assert plain.relation.weight.std().item() == pytest.approx(30**-0.5, rel=0.02)
+        assert {layer.conv.score.start for layer in wide.layers} == {"torch"}
+        assert wide.layers[1].conv.score.gate_out.abs().max() > 0.15  # up to 30^-.5, not of deviation .02
+        for model in (plain, wide):
+            model.reset_parameters()
 
 
 def test_dropout_in_training_only() -> None:

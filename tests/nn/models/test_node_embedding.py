@@ -23,6 +23,26 @@ def test_sum_of_word_position_and_level() -> None:
     torch.testing.assert_close(embedding(data()), expected)
 
 
+@pytest.mark.parametrize("dim", [6, 4])
+def test_words_may_be_scaled_by_the_root_of_the_channels(dim: int) -> None:
+    vectors = torch.randn(5, dim)
+    embedding = NodeEmbedding(5, 6, dropout=0.0, vectors=vectors, embedding_scale=True)
+    words = vectors if dim == 6 else vectors @ embedding.project.weight.T
+    rest = embedding.position.weight[[0, 1, 2]] + embedding.level.weight[[0, 2, 1]]
+    torch.testing.assert_close(embedding(data()), words[[3, 0, 4]] * 6**0.5 + rest)
+    torch.testing.assert_close(embedding.words(torch.tensor(2)), words[2] * 6**0.5)
+    assert embedding.state_dict().keys() == NodeEmbedding(5, 6, vectors=vectors).state_dict().keys()
+
+
+def test_scaled_words_start_the_first_layer_away_from_a_mean() -> None:
+    lengths = []
+    for scale in (False, True):
+        torch.manual_seed(0)
+        embedding = NodeEmbedding(500, 256, embedding_scale=scale)
+        lengths.append(embedding.words(torch.arange(500)).norm(dim=1).mean().item())
+    assert lengths == pytest.approx([1, 16], rel=0.01)
+
+
 def test_no_sentence_is_too_long_or_too_deep() -> None:
     embedding = NodeEmbedding(5, 6, max_positions=2, max_levels=3, dropout=0.0)
     beyond = embedding(data(position=[0, 7, 1000], depth=[2, 9, 1000]))

@@ -73,6 +73,7 @@ def test_words_that_training_has_once_are_words_of_cogs():
         ({"word_state": "last", "model": "bert"}, "'word_state' must be one of first, mean"),
         ({"max_length": 100}, r"'max_length' is for a pretrained encoder \(got 100\)"),
         ({"freeze_layers": 1}, "'freeze_layers' and 'layer_decay' are for a pretrained encoder"),
+        ({"crf": True, "monitor": "loss"}, "'monitor' cannot be 'loss' with 'crf'"),
         ({"crf": True}, "'crf' is for tasks with a label of no finding, not 'ud-tags'"),
         ({"decode": "beam"}, "'decode' must be one of argmax, viterbi"),
         ({"decode": "viterbi"}, r"'decode' is for labels of spans, .* \(got 'viterbi'\)"),

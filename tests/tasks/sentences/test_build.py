@@ -64,12 +64,39 @@ def test_ablations_of_the_relation_matrix(model, options, batch):
     assert torch.equal(with_types_after.edge_type, theirs.edge_type)
 
 
-def test_wide_transformer_has_as_many_parameters_as_dt():
-    counts = [
-        sum(p.numel() for p in build_encoder(TrainConfig.of(model), 2000, 801).parameters())
-        for model in ("dt", "transformer-wide")
-    ]
-    assert counts[1] == pytest.approx(counts[0], rel=0.01)
+@pytest.mark.parametrize("task", ["sick-e", "ud-tags", "semeval2010"])
+def test_equations_2_and_3_to_the_letter_are_a_row(task):
+    literal, usual = (TrainConfig.of(model, task=task) for model in ("dt-untyped", "dt"))
+    assert usual.replace(model="dt-untyped", untyped="gate") == literal
+    assert {layer.conv.score.untyped for layer in build_encoder(literal, 50, 801).layers} == {"gate"}
+
+
+@pytest.mark.parametrize("task", ["sick-e", "sst", "ud-tags", "agreement", "semeval2010"])
+def test_wide_transformer_has_as_many_parameters_as_dt(task):
+    counts = {
+        model: sum(p.numel() for p in build_encoder(TrainConfig.of(model, task=task), 2000, 801).parameters())
+        for model in ("dt", "transformer-wide", "transformer")
+    }
+    assert counts["transformer-wide"] == pytest.approx(counts["dt"], rel=0.01)
+    assert counts["transformer"] < 0.95 * counts["dt"]  # which is why there is the wide one
+
+
+@pytest.mark.parametrize("start", ["random", "torch"])
+def test_where_relations_start(start):
+    torch.manual_seed(0)
+    encoder = build_encoder(TrainConfig.of("dt", start=start), 50, 801)
+    expected = {"random": 30**-0.5, "torch": 1.0}[start]
+    assert encoder.relation.weight.std().item() == pytest.approx(expected, rel=0.02)
+    assert {layer.conv.score.start for layer in encoder.layers} == {start}
+
+
+@pytest.mark.parametrize("task", ["sick-e", "dailydialog"])
+def test_words_may_be_scaled(task):
+    sizes = {"hidden_channels": 16, "ff_channels": 8, "heads": 2, "task": task, "embedding_scale": True}
+    config = TrainConfig.of(**sizes)
+    model = build_task(config, Parts(50, 801)).model
+    assert model.encoder.embedding.embedding_scale
+    assert config.digest() != config.replace(embedding_scale=False).digest()
 
 
 def test_baselines_on_control_trees(batch, tiny):

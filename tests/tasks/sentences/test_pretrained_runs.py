@@ -194,6 +194,7 @@ def test_learning_rates_of_what_is_new(short, corpus):
             {"position_embedding": False},
             "'position_embedding' is for an encoder that is trained from scratch",
         ),
+        ({"start": "torch"}, "'start' is for an encoder that is trained from scratch"),
         ({"arcs": "more"}, "'arcs' must be one of basic, enhanced"),
         ({"max_length": 4}, "'max_length' must be at least 5"),
     ],

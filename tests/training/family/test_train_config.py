@@ -104,6 +104,21 @@ def test_survives_a_dictionary():
     assert TrainConfig.from_dict(config.to_dict()) == config
 
 
+def test_a_later_setting_leaves_the_names_of_earlier_runs():
+    config = TrainConfig.of("dt")
+    assert config.replace(start="random").digest() == config.digest()
+    assert config.replace(start="torch").digest() != config.digest()
+
+
+def test_phrases_are_those_of_the_treebank():
+    config = TrainConfig.of("dt", task="sst-trees", phrases=True)
+    assert config.data_settings()["train"] == {"phrases": True}
+    assert config.about_data == "with phrases"
+    assert TrainConfig.of("dt", task="sst-trees").data_settings()["train"] == {}
+    with pytest.raises(ValueError, match=r"'phrases' is for task 'sst-trees', and not for 'sst' .got True"):
+        TrainConfig.of("dt", task="sst", phrases=True)
+
+
 def test_digest_depends_on_what_decides_the_result_alone():
     config = TrainConfig.of("dt")
     assert config.digest() == config.replace(root="elsewhere", num_workers=2).digest()

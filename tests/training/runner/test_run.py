@@ -86,6 +86,56 @@ def test_early_stopping_and_a_kill_before_the_end(tmp_path, monkeypatch, config)
     assert same(whole, train(config, tmp_path / "parts", resume=True))
 
 
+class Epochs:
+    """Validation scores that are what a test says, epoch by epoch, whatever the model does."""
+
+    def __init__(self, monkeypatch, **columns: list[float]) -> None:
+        self.columns, self.score = columns, SentenceTask.score
+        monkeypatch.setattr(SentenceTask, "score", lambda task, *args: self.scored(task, *args))
+
+    def scored(self, task, outputs, prefix):
+        scores = self.score(task, outputs, prefix)
+        if prefix == "val" and task._trainer is not None and task.trainer.state.fn == "fit":
+            scores |= {f"val_{name}": values[task.current_epoch] for name, values in self.columns.items()}
+        return scores
+
+
+@pytest.mark.parametrize(
+    ("settings", "epochs", "best"),
+    [
+        ({}, 3, 1),  # accuracy stands still, and patience ends the run
+        ({"monitor": "loss"}, 6, 4),  # the loss falls until the fourth epoch
+        ({"monitor": "loss", "patience": None}, 6, 4),
+        ({"monitor": "loss", "patience": 1}, 5, 4),
+        ({"keep": "last", "patience": 1}, 6, 6),
+    ],
+)
+def test_which_epoch_is_the_best_and_when_a_run_ends(tmp_path, monkeypatch, config, settings, epochs, best):
+    Epochs(monkeypatch, accuracy=[0.5, 0.5, 0.4, 0.5, 0.3, 0.5], loss=[0.9, 0.8, 0.7, 0.5, 0.6, 0.6])
+    config = config.replace(**{"max_epochs": 6, "patience": 2, **settings})
+    result = train(config, tmp_path / "run")
+    assert (result["epochs"], result["best_epoch"]) == (epochs, best)
+    assert read_checkpoint(tmp_path / "run" / "best.ckpt")["graphdep"]["epoch"] == best
+
+
+def test_a_run_by_its_loss_is_another_run_and_may_be_interrupted(tmp_path, monkeypatch, config):
+    config = config.replace(monitor="loss", patience=2, max_epochs=3)
+    assert config.digest() != config.replace(monitor="metric").digest()
+    whole = train(config, tmp_path / "whole")
+    interrupted(monkeypatch, config, tmp_path / "parts", 1)
+    with pytest.raises(ValueError, match="cannot be resumed: monitor: 'metric' != 'loss'"):
+        train(config.replace(monitor="metric"), tmp_path / "parts", resume=True)
+    assert same(whole, train(config, tmp_path / "parts", resume=True))
+    with pytest.raises(ValueError, match="'monitor' is for keep='best' .got 'loss', keep='last'"):
+        config.replace(keep="last")
+
+
+def test_a_task_may_not_score_its_loss(tmp_path, monkeypatch, config):
+    monkeypatch.setattr(SentenceTask, "score", lambda task, outputs, prefix: {f"{prefix}_accuracy": 0.5})
+    with pytest.raises(ValueError, match="'monitor' cannot be 'loss': the task scores val_accuracy alone"):
+        train(config.replace(monitor="loss"), tmp_path)
+
+
 def test_ctrl_c_comes_through_and_can_be_pressed_again(tmp_path, monkeypatch, config):
     def step(self, batch, batch_idx):
         raise KeyboardInterrupt
@@ -190,6 +240,20 @@ def test_word_vectors_are_loaded_and_rebuilt_with_the_checkpoint(tmp_path, confi
         evaluate_own(result["checkpoint"], "test")["metrics"]["test_accuracy"]
         == result["metrics"]["test_accuracy"]
     )
+
+
+def test_words_of_all_splits_may_keep_their_vectors(tmp_path, config):
+    with pytest.raises(ValueError, match="'vocab_from' cannot be 'vectors': there is no file of 'vectors'"):
+        config.replace(vocab_from="vectors")
+    words = load_splits(config).vocab.state_dict()["words"]
+    (tmp_path / "glove.txt").write_text("".join(f"{word} 1 0 0\n" for word in words))
+    config = config.replace(vectors=str(tmp_path / "glove.txt"), limit_train=2)
+    assert load_splits(config).describe()["unknown_words"]["test"] > 0
+    result = train(config.replace(vocab_from="vectors"), tmp_path / "run")
+    assert result["data"]["unknown_words"]["test"] == 0
+    (tmp_path / "glove.txt").unlink()  # the checkpoint has its words
+    again = evaluate_own(result["checkpoint"], "test")["metrics"]
+    assert again["test_accuracy"] == result["metrics"]["test_accuracy"]
 
 
 def test_unknown_split(tmp_path, config):
