@@ -135,7 +135,13 @@ ModelEdges = Annotated[
 ]
 MaxEpochs = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Epochs at most. [default: the model's]", rich_help_panel=_RUN),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Epochs at most; fewer after `patience` of them without a better validation score (--set "
+        "patience=8, none for never). [default: the model's]",
+        rich_help_panel=_RUN,
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Random seed. [default: 0]", rich_help_panel=_RUN)]
 Settings = Annotated[

@@ -56,7 +56,9 @@ class TrainConfig:
         vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most.
-        patience: Stop after so many epochs without a better validation score; :obj:`None` for never.
+        patience: Stop after so many epochs without a better validation score; :obj:`None` for never. Epochs
+            do not count that score exactly what no skill does, such as an F1 of 0, while the training loss
+            falls below that of all epochs before.
         keep: The epoch that the model is of: the ``"best"`` on the validation split, the first of equal ones,
             or the ``"last"``, with which patience stops nothing: for validation splits that every epoch gets
             right. (default: ``"best"``)

@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from graphdep.io import atomic_path
+from graphdep.training.family.below_floor import below_floor
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
@@ -127,6 +128,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
         lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+    lines += _below_floor(summary)
     lines += _floor_notes(summary)
     lines += _data_notes(summary)
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
@@ -141,6 +143,16 @@ def notes(summary: dict[str, Any]) -> list[str]:
     for row in summary["rows"]:
         lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _below_floor(summary: dict[str, Any]) -> list[str]:
+    """The rows that have learned nothing of use, or not yet."""
+    lines = []
+    for row in summary["rows"]:
+        means = {name: spread["mean"] for name, spread in row["metrics"].items()}
+        if said := below_floor(summary["task"], means, row.get("floor") or summary["floor"]):
+            lines.append(f"- WARNING {row['name']}: {said}")
+    return lines
 
 
 def _floor_notes(summary: dict[str, Any]) -> list[str]:
