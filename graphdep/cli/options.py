@@ -8,22 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphdep.cli.own_edges import import_edges
+from graphdep.cli.task_help import OWN_TASKS, TASKS
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
 
-_DATA, _OWN, _RUN = "Data", "Files of your own (--task csv, csv-regression, labels)", "Training"
+_DATA, _OWN, _RUN = "Data", f"Files of your own (--task {OWN_TASKS})", "Training"
 
 Task = Annotated[
     str,
-    typer.Option(
-        help="Task: sick-e (entailment), sick-r (relatedness), sst or sst2 (sentiment: sentences, or GLUE's "
-        "layout), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, glue-mrpc (GLUE, tested on "
-        "its development set); dailydialog, empathetic (responses to dialogues); ubuntu, ubuntu-irc, douban, "
-        "ecommerce, dailydialog-selection (response selection); post-train (of a pretrained encoder, on "
-        "dialogues); csv, csv-regression (texts of your own with labels or numbers), labels (sentences of "
-        "your own with a label for each word). A wrong name lists all."
-    ),
+    typer.Option(help=f"The task {TASKS}. A wrong name lists all."),
 ]
 Root = Annotated[
     str | None,
@@ -46,8 +40,8 @@ TrainFile = Annotated[
     typer.Option(
         "--train",
         metavar="FILE",
-        help="Texts to train on: .csv or .tsv with a header, or .jsonl; of labels .jsonl, .conllu, or a word "
-        "and its label a line.",
+        help="Texts to train on: .csv or .tsv with a header, or .jsonl; of words .jsonl, .conllu, .spacy, or "
+        "a word and its label a line; of spans .jsonl, or .csv or .tsv with `<e1>` and `<e2>` in texts.",
         rich_help_panel=_OWN,
     ),
 ]
