@@ -12,6 +12,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
+from graphdep.cli.task_help import ROWS
 from graphdep.io.limits import check_limit
 
 
@@ -22,10 +23,8 @@ def ablate(
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="Models, separated by commas; a wrong name lists all. Controls: dt-random, dt-chain, "
-            "dt-reversed. [default: transformer,dt-lr,dt-rg,dt; of dialogues "
-            "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra; of response "
-            "selection bert,bert-vanilla,bert-intra,bert-inter,bert-sia]",
+            help="Models, separated by commas; a wrong name lists all. Controls: dt@random, dt@chain, "
+            f"dt@reversed. [default: {ROWS}]",
         ),
     ] = None,
     seeds: Annotated[

@@ -47,6 +47,7 @@ class DialogueFamily(TaskFamily):
         "dialogbert",
         "dialogbert-dra",
     )
+    of = "dialogues"
     gives = "responses"
     used_by = "graphdep.Responder and `graphdep generate`"
     published: ClassVar[Mapping[str, Published]] = PAPER

@@ -46,12 +46,16 @@ class TaskFamily(ABC):
     """Its tasks by name."""
     configs: ClassVar[Mapping[str, type[TrainConfig]]]
     """The settings of its tasks, by their :attr:`~graphdep.training.family.task.Task.kind`."""
+    of: ClassVar[str]
+    """What its tasks are of, in the help of commands. (default: :attr:`name`)"""
     default_models: ClassVar[tuple[str, ...]] = ()
     """Rows of an ablation that names none."""
     gives: ClassVar[str] = "results"
     """What its checkpoints are for, in messages."""
     used_by: ClassVar[str] = "`graphdep evaluate`"
     """What uses its checkpoints, in messages."""
+    predicted: ClassVar[str] = ""
+    """What :meth:`predict_file` takes and where its predictions go, for the help of ``graphdep predict``."""
     published: ClassVar[Mapping[str, Published]] = {}
     """What papers report, by task."""
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -64,6 +68,11 @@ class TaskFamily(ABC):
     """Splits that :meth:`floor` needs beside the one that is scored."""
     files: ClassVar[tuple[str, ...]] = ()
     """What :meth:`extra_scores` and :meth:`finish` leave in the folder of a run."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in vars(cls) and not hasattr(cls, "of"):
+            cls.of = cls.name
 
     @abstractmethod
     def build(self, config: TrainConfig, parts: Parts) -> LearningTask:

@@ -56,7 +56,9 @@ class TrainConfig:
         vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most.
-        patience: Stop after so many epochs without a better validation score; :obj:`None` for never.
+        patience: Stop after so many epochs without a better validation score; :obj:`None` for never. Epochs
+            do not count that score exactly what no skill does, such as an F1 of 0, while the training loss
+            falls below that of all epochs before.
         monitor: What is better of two epochs on the validation split: that with the better first metric of
             the task, ``"metric"``, or that with the smaller ``"loss"``. Of 500 examples a single one is .2
             points of accuracy, which so chooses among like epochs by chance and lets patience end a run whose

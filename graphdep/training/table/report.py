@@ -13,6 +13,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from graphdep.io import atomic_path
+from graphdep.training.family.below_floor import below_floor
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
@@ -131,6 +132,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
         lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+    lines += _below_floor(summary)
     lines += _floor_notes(summary)
     lines += _data_notes(summary)
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
@@ -166,6 +168,16 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
             "- verdict: better or worse where the interval leaves out 0, else no effect larger than "
             f"{bound:g} where the 90% interval is inside of it"
         )
+    return lines
+
+
+def _below_floor(summary: dict[str, Any]) -> list[str]:
+    """The rows that have learned nothing of use, or not yet."""
+    lines = []
+    for row in summary["rows"]:
+        means = {name: spread["mean"] for name, spread in row["metrics"].items()}
+        if said := below_floor(summary["task"], means, row.get("floor") or summary["floor"]):
+            lines.append(f"- WARNING {row['name']}: {said}")
     return lines
 
 
