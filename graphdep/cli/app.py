@@ -19,6 +19,7 @@ from graphdep.cli.evaluate import evaluate
 from graphdep.cli.generate import generate
 from graphdep.cli.human_eval import human_eval
 from graphdep.cli.models import models
+from graphdep.cli.needs_structure import needs_structure
 from graphdep.cli.parse import parse
 from graphdep.cli.predict import predict
 from graphdep.cli.rank import rank
@@ -70,5 +71,6 @@ for command in (
     compare,
 ):
     app.command(cls=TaskCommand)(command)
+app.command("needs-structure", cls=TaskCommand)(needs_structure)
 app.command()(attention)
 app.add_typer(human_eval, name="human-eval")

@@ -13,6 +13,7 @@ from graphdep.training.runner.evaluation import evaluate
 from graphdep.training.runner.run import run_folder, train
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.comparison import compare_runs
+from graphdep.training.table.needs_structure import needs_structure
 
 __all__ = [
     "MODELS",
@@ -24,6 +25,7 @@ __all__ = [
     "evaluate",
     "load_splits",
     "load_task",
+    "needs_structure",
     "parse_settings",
     "read_checkpoint",
     "resolve_model",

@@ -22,6 +22,7 @@ from graphdep.transforms.reversed_tree import ReversedTree
 from graphdep.transforms.rewired_edges import RewiredEdges
 from graphdep.transforms.root_edges import RootEdges
 from graphdep.transforms.self_loops import SelfLoops
+from graphdep.transforms.shuffled_positions import ShuffledPositions
 from graphdep.transforms.span_path_edges import SpanPathEdges
 from graphdep.transforms.special_edges import SpecialEdges
 from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
@@ -41,6 +42,7 @@ __all__ = [
     "RewiredEdges",
     "RootEdges",
     "SelfLoops",
+    "ShuffledPositions",
     "SpanPathEdges",
     "SpecialEdges",
     "TreeDistanceEdges",

@@ -28,6 +28,7 @@ from graphdep.training.family.parts import Parts
 from graphdep.training.family.published import Published
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
+from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms import EdgeConstructor, RewiredEdges
@@ -46,6 +47,15 @@ class DialogueFamily(TaskFamily):
         "transformer-dra",
         "dialogbert",
         "dialogbert-dra",
+    )
+    structure = (
+        StructureRows(
+            "transformer",
+            "transformer-dra",
+            "transformer-dra@random",
+            "transformer@shuffled",
+            "transformer-nopos",
+        ),
     )
     of = "dialogues"
     gives = "responses"

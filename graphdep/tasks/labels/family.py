@@ -23,6 +23,7 @@ from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.splits import Splits
+from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_family import WordFamily
@@ -42,6 +43,10 @@ class LabelFamily(WordFamily):
         "own-labels": OwnLabelConfig,
     }
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
+    structure = (
+        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
+        StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
+    )
     of = "words"
     gives = "labels of words"
     predicted = (

@@ -23,6 +23,7 @@ from graphdep.training.family.optimizers import grouped_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.published import Published
 from graphdep.training.family.splits import Splits
+from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
@@ -38,6 +39,7 @@ class SelectionFamily(TaskFamily):
     tasks: ClassVar[Mapping[str, Task]] = TASKS
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"selection": SelectionConfig}
     default_models = ("bert", "bert-vanilla", "bert-intra", "bert-inter", "bert-sia")
+    structure = (StructureRows("bert", "bert-sia", "bert-sia@random", "bert@shuffled"),)
     of = "response selection"
     gives = "rankings"
     used_by = "graphdep.ResponseSelector and `graphdep rank`"

@@ -34,6 +34,7 @@ from graphdep.training.family.pretrained_edges import check_nodes, pretrained_ed
 from graphdep.training.family.published import Published
 from graphdep.training.family.scratch import with_types
 from graphdep.training.family.splits import Splits
+from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms.registry import is_own
@@ -52,6 +53,10 @@ class SentenceFamily(TaskFamily):
     tasks: ClassVar[Mapping[str, Task]] = TASKS
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"sentence": SentenceConfig, "csv": CSVConfig}
     default_models = ("transformer", "dt-lr", "dt-rg", "dt")
+    structure = (
+        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled"),
+        StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
+    )
     of = "sentences"
     gives = "sentence vectors"
     predicted = 'of texts and pairs, "prediction" and "probability_NAME" as said'

@@ -25,6 +25,7 @@ from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.splits import Splits
+from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_family import WordFamily
@@ -43,6 +44,10 @@ class SpanFamily(WordFamily):
     tasks: ClassVar[Mapping[str, Task]] = TASKS
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"spans": SpanConfig, "own-spans": OwnSpanConfig}
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
+    structure = (
+        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
+        StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
+    )
     of = "spans"
     gives = "labels of marked spans"
     predicted = (

@@ -34,8 +34,10 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
 
 
 def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
-    """The control that replaces the parse, where the settings name one, and then the edges."""
+    """The controls that replace word order and parse, where the settings name them, and then the edges."""
     parts = [*([_TREES[config.trees](config.seed)] if config.trees in _TREES else []), *edges]
+    if config.word_order == "shuffled":
+        parts.insert(0, T.ShuffledPositions(config.seed))
     return parts[0] if len(parts) == 1 else Compose(parts)
 
 

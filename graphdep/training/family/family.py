@@ -23,6 +23,7 @@ from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.published import Published
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
+from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 
@@ -64,6 +65,8 @@ class TaskFamily(ABC):
     """Further floors, such as what counting gets: the ending of their scores' names, and what each is."""
     frozen: ClassVar[str] = ""
     """What :meth:`floor_frozen` computes, to stand under tables."""
+    structure: ClassVar[tuple[StructureRows, ...]] = ()
+    """Rows that tell what structure is worth, by :func:`~graphdep.training.needs_structure`."""
     floor_reads: ClassVar[tuple[str, ...]] = ("train",)
     """Splits that :meth:`floor` needs beside the one that is scored."""
     files: ClassVar[tuple[str, ...]] = ()

@@ -21,6 +21,7 @@ CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
         name: (f"on trees of which {share:.0%} of the arcs are wrong", {"trees": name})
         for name, share in NOISY_TREES.items()
     },
+    "shuffled": ("with its words in random order", {"word_order": "shuffled"}),
     "unlabelled": ("with one label for all arcs", {"labels": False}),
 }
 """What may stand behind the name of a model and an ``@``, and the settings that it is."""

@@ -45,6 +45,8 @@ class TrainConfig:
             ``"reversed"``, ``"noisy-20"`` (a fifth of the arcs wrong; 5, 10, 20, 30, 40, 60, 80 or 100
             percent). (default: ``"parser"``)
         labels: Tell the labels of arcs apart, where the edges read them. (default: :obj:`True`)
+        word_order: ``"shuffled"`` for a control whose words have their positions in random order. (default:
+            ``"text"``)
         max_distance: Longest tree path that gets a relation, or that a word can look along.
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
         parser: Parser of :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
@@ -101,6 +103,7 @@ class TrainConfig:
     edges: str | None = setting(defines=True, free=True)
     trees: str = setting("parser", choices=_TREES, defines=True, free=True)
     labels: bool = setting(True, defines=True, later=True)
+    word_order: str = setting("text", choices=("text", "shuffled"), defines=True, free=True, later=True)
     max_distance: int = setting(defines=True)
     max_sum: int = setting(4, free=True)
     parser: str = setting("bundled", free=True)
@@ -197,6 +200,11 @@ class TrainConfig:
             raise ValueError(
                 f"'labels' is for models that read the labels of arcs: edges={self.edges!r} would be the "
                 "same without (got False)"
+            )
+        if self.word_order != "text" and (self.edges is None or not self.position_embedding):
+            raise ValueError(
+                "'word_order' is for models that know the order by positions (got 'shuffled', "
+                f"encoder={self.encoder!r}, position_embedding={self.position_embedding})"
             )
 
     @property

@@ -1,0 +1,204 @@
+"""Whether a task needs the structure of sentences: five rows, and what their differences say."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from graphdep.io import atomic_path
+from graphdep.training.family.by_task import family_of
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.family.structure_rows import StructureRows
+from graphdep.training.table.ablation import ablate
+from graphdep.training.table.comparison import compare_runs
+from graphdep.training.table.structure_plan import plan_runs
+from graphdep.visualization import plot_differences
+
+PICTURE = "needs-structure.png"
+_WHOSE = {"parser": "A parser's", "gold": "The corpus' own"}
+
+
+def needs_structure(
+    task: str,
+    folder: Path,
+    *,
+    model: str | None = None,
+    trees: str = "parser",
+    settings: Mapping[str, Any] | None = None,
+    seeds: int = 3,
+    minutes: float = 20.0,
+    bound: float = 0.02,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Trains five models that differ in what they are told of the structure of sentences, and says whether a
+    parser is worth having for the task.
+
+    The rows: words in random order; words without positions; a plain Transformer; the same with a parser's
+    trees; the same with random trees whose words keep the labels of their arcs. Trees help if they beat the
+    plain row and the random trees, both by more than noise: by 95% intervals over seeds and test examples.
+
+    A trial with a few examples tells how many can be trained on in the time that is given; all rows have the
+    same. Interrupted, the same call goes on.
+
+    Args:
+        task: The task.
+        folder: Gets the runs, ``plan.json`` and the picture.
+        model: The row with trees, one of the family's. (default: the first)
+        trees: ``"parser"``, or ``"gold"`` for the corpus' own, which say what a perfect parser would bring.
+            (default: ``"parser"``)
+        settings: Settings of all runs. (default: none)
+        seeds: Runs a row. (default: :obj:`3`)
+        minutes: Time for all of it. (default: :obj:`20.0`)
+        bound: The smallest effect of interest, in units of the task's first metric. (default: :obj:`0.02`)
+        console: Where progress goes. (default: stderr)
+
+    Returns:
+        Plain values: ``verdict`` (``"yes"``; ``"no"``, where the 95% interval of the gain over the plain row
+        excludes one above the bound; ``"undecided"``), ``sentences``, ``rows`` (name, what it is, scores,
+        difference to the plain row and interval), ``smallest_visible_effect``, ``bound``, ``metric``,
+        ``plan``, ``files``.
+
+    Raises:
+        ValueError: If the task's family has no such rows, a setting is wrong, or the time is too short.
+        RuntimeError: If a run fails; names it.
+    """
+    console = console or Console(stderr=True)
+    rows = _rows(task, model, trees)
+    given = dict(settings or {})
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = plan_runs(task, rows, folder, given, seeds, minutes, console)
+    chosen = {**given, **plan.settings}
+    summary = ablate(
+        task,
+        rows.rows,
+        range(seeds),
+        folder,
+        settings=chosen,
+        reference=rows.plain,
+        bound=bound,
+        console=console,
+    )
+    for row in summary["rows"]:
+        for seed, error in row["failed"].items():
+            raise RuntimeError(f"{row['name']} seed {seed} failed: {error}")
+    by_name = {row["name"]: row for row in summary["rows"]}
+    metric = resolve_task(task).metrics[0]
+    over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
+    found = _verdict(by_name[rows.trees]["against"], over_random, bound, metric.maximize)
+    found |= {
+        "sentences": _sentences(found["verdict"], by_name, rows, over_random, bound, trees),
+        "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
+        "metric": f"test_{metric.name}",
+        "bound": bound,
+        "plan": vars(plan),
+        "examples": summary["data"]["examples"],
+    }
+    return found | {"files": {"plot": str(_draw(found, rows, folder))}}
+
+
+def _rows(task: str, model: str | None, trees: str) -> StructureRows:
+    known = family_of(task).structure
+    if not known:
+        raise ValueError(f"no rows are known that tell what structure is worth to {task!r}")
+    if model is None:
+        rows = known[0]
+    else:
+        found = [rows for rows in known if rows.trees == model]
+        if not found:
+            names = ", ".join(rows.trees for rows in known)
+            raise ValueError(f"'model' must be one of {names} (got {model!r})")
+        rows = found[0]
+    own = resolve_task(task).gold_trees
+    if trees not in ("parser", "gold") or (trees == "gold" and not own):
+        known_trees = "'parser' or 'gold'" if own else "'parser': the corpus has no trees of its own"
+        raise ValueError(f"'trees' must be {known_trees} (got {trees!r})")
+    return dataclasses.replace(rows, trees=f"{rows.trees}@parser") if own and trees == "parser" else rows
+
+
+def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """The comparison of the parser's trees with random ones."""
+    a, b = (",".join(str(Path(path).parent) for path in row["checkpoints"]) for row in (trees, random))
+    return compare_runs(a, b, metric=metric)["metrics"][metric]
+
+
+def _verdict(
+    over_plain: Mapping[str, Any], over_random: Mapping[str, Any], bound: float, maximize: bool
+) -> dict[str, Any]:
+    sign = 1 if maximize else -1
+    gains = [sorted(sign * end for end in found["interval"]) for found in (over_plain, over_random)]
+    if all(low > 0 for low, _ in gains):
+        verdict = "yes"
+    elif gains[0][1] < bound:
+        verdict = "no"
+    else:
+        verdict = "undecided"
+    return {"verdict": verdict, "smallest_visible_effect": over_plain["smallest_visible"]}
+
+
+def _sentences(
+    verdict: str,
+    rows: Mapping[str, Mapping[str, Any]],
+    names: StructureRows,
+    over_random: Mapping[str, Any],
+    bound: float,
+    trees: str,
+) -> list[str]:
+    """What was found, in three sentences."""
+    over_plain = rows[names.trees]["against"]
+    seen = over_plain["smallest_visible"]
+    order = [
+        f"{about} changes it by {_shown(rows[name]['against'])}"
+        for about, name in (
+            ("shuffling the words", names.shuffled),
+            ("leaving out positions", names.unordered),
+        )
+        if name is not None
+    ]
+    worth = {
+        "yes": "A parser is worth having here.",
+        "no": f"A parser is not worth having here: a gain above {bound:g} is excluded.",
+        "undecided": f"Whether a parser is worth having is undecided: a gain below {seen:.3g} could not have "
+        "been seen with these examples and seeds.",
+    }[verdict]
+    return [
+        f"{_WHOSE[trees]} trees change {over_plain['metric']} by {_shown(over_plain)} against the plain "
+        f"model, and by {_shown(over_random)} against random trees with the same labels.",
+        f"Of the plain model, {' and '.join(order)}." if order else "",
+        worth,
+    ]
+
+
+def _shown(found: Mapping[str, Any]) -> str:
+    low, high = found["interval"]
+    return f"{found['difference']:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _row(row: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    against = row["against"] or {}
+    return {
+        "name": row["name"],
+        "about": row["about"],
+        "scores": row["metrics"][metric]["values"],
+        "mean": row["metrics"][metric]["mean"],
+        "difference": against.get("difference"),
+        "interval": against.get("interval"),
+    }
+
+
+def _draw(found: Mapping[str, Any], rows: StructureRows, folder: Path) -> Path:
+    differences = {
+        row["name"]: (row["difference"], *row["interval"])
+        for row in found["rows"]
+        if row["interval"] is not None
+    }
+    figure = plot_differences(
+        differences, metric=found["metric"].replace("_", " "), reference=rows.plain, bound=found["bound"]
+    )
+    path = folder / PICTURE
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=150, format="png")
+    return path

@@ -1,0 +1,130 @@
+"""How many examples and epochs fit into the time that there is."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from graphdep.io import atomic_path
+from graphdep.training.family.by_task import load_splits
+from graphdep.training.family.structure_rows import StructureRows
+from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.runner.run import train
+
+PLAN = "plan.json"
+# Examples of the trial, the fewest that a model is trained on, and the most epochs where none are given.
+_TRIAL, _FEWEST, _EPOCHS = 200, 100, 10
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What fits into the time.
+
+    Args:
+        limit_train: Examples to train on, at most; :obj:`None` for all.
+        max_epochs: Epochs, at most.
+        minutes: The estimate for all runs.
+    """
+
+    limit_train: int | None
+    max_epochs: int
+    minutes: float
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"limit_train": self.limit_train, "max_epochs": self.max_epochs}
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """Seconds of a run: to train on an example, to score validation and test split, and what of it is
+    validation.
+    """
+
+    trained: float
+    scored: float
+    validation: float
+
+    def run(self, count: int, epochs: int) -> float:
+        return epochs * (count * self.trained + self.validation) + self.scored
+
+
+def plan_runs(
+    task: str,
+    rows: StructureRows,
+    folder: Path,
+    settings: Mapping[str, Any],
+    seeds: int,
+    minutes: float,
+    console: Console,
+) -> Plan:
+    """What was planned in this folder before, or what a trial says that fits: as many epochs as are given, or
+    as the model has, ten at most; and as many examples as there is time for.
+
+    Raises:
+        ValueError: If the time is too short, or the folder has a plan of other settings.
+    """
+    path = folder / PLAN
+    asked = {"task": task, "rows": list(rows.rows), "seeds": seeds, "minutes": minutes, "settings": settings}
+    asked = json.loads(json.dumps(asked, default=str))
+    if path.exists():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if before["asked"] != asked:
+            raise ValueError(f"{path} is of another call: take another folder (--output)")
+        return Plan(**before["plan"])
+    start = time.monotonic()
+    console.print("parsing, and a trial of two rows", markup=False)
+    config = TrainConfig.of(rows.trees, **{**settings, "task": task})
+    there = len(load_splits(config)["train"])
+    costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
+    left = 60 * minutes - (time.monotonic() - start)
+    epochs = config.max_epochs if "max_epochs" in settings else min(config.max_epochs, _EPOCHS)
+    least = min(there, _FEWEST)
+    count = max(least, min(there, _fits(costs, rows, seeds, epochs, left)))
+    needed = _all(costs, rows, seeds, epochs, count) / 60
+    if 60 * needed > left and count == least:
+        whole = math.ceil(needed + minutes - left / 60)
+        raise ValueError(f"'minutes' is too short: {least} examples take about {whole} (got {minutes:g})")
+    plan = Plan(None if count == there else count, epochs, round(needed, 1))
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps({"asked": asked, "plan": vars(plan)}, indent=1), encoding="utf-8")
+    console.print(
+        f"{len(rows.rows)} rows, {seeds} seeds, {epochs} epochs, {count:,} of {there:,} examples to train "
+        f"on: about {needed:.0f} minutes",
+        markup=False,
+    )
+    return plan
+
+
+def _fits(costs: list[_Cost], rows: StructureRows, seeds: int, epochs: int, seconds: float) -> int:
+    """The most examples whose runs take no longer."""
+    fixed = _all(costs, rows, seeds, epochs, 0)
+    each = _all(costs, rows, seeds, epochs, 1) - fixed
+    return math.floor((seconds - fixed) / max(each, 1e-9))
+
+
+def _all(costs: list[_Cost], rows: StructureRows, seeds: int, epochs: int, count: int) -> float:
+    """Seconds of all runs: two rows read trees."""
+    plain, trees = (cost.run(count, epochs) for cost in costs)
+    return seeds * ((len(rows.rows) - 2) * plain + 2 * trees)
+
+
+def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _Cost:
+    """A run of one epoch on a few examples."""
+    config = TrainConfig.of(model, **{**settings, "task": task, "limit_train": count, "max_epochs": 1})
+    splits = load_splits(config)
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        result = train(config, folder, splits=splits, title=f"trial of {model}")
+        took = time.monotonic() - start
+    scored = max(0.0, took - result["seconds_per_epoch"])
+    validation = len(splits["val"]) / (len(splits["val"]) + len(splits["test"]))
+    return _Cost(result["seconds_per_epoch"] / count, scored, scored * validation)

@@ -1,0 +1,129 @@
+"""Five rows on tasks whose answer is known: of structure, of words alone, and of nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from graphdep.testing import random_sentence
+from graphdep.training import needs_structure
+from graphdep.training.family.structure_rows import StructureRows
+from graphdep.training.table import needs_structure as module
+from graphdep.training.table.structure_plan import _all, _Cost, _fits
+
+WORDS = "abcdef"
+SIZES = {"hidden_channels": 16, "ff_channels": 16, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.02}
+SHORT = {
+    "max_epochs": 12,
+    "batch_size": 16,
+    "min_freq": 1,
+    "accelerator": "cpu",
+    "dropout": 0.0,
+    "patience": None,
+}
+QUIET = Console(quiet=True)
+
+
+def write(folder: Path, rule, sizes=(("train", 60), ("val", 20), ("test", 40))) -> dict[str, object]:
+    """Files of sentences with trees, and a label for each word by a rule of the words, heads and chance."""
+    rng = random.Random(0)
+    for name, count in sizes:
+        with open(folder / f"{name}.jsonl", "w") as file:
+            for _ in range(count):
+                head = random_sentence(rng, rng.randint(5, 8)).head
+                words = [rng.choice(WORDS) for _ in head]
+                labels = [rule(words, head, place, rng) for place in range(len(head))]
+                deprel = ["dep" if above else "root" for above in head]
+                file.write(
+                    json.dumps({"words": words, "labels": labels, "head": list(head), "deprel": deprel})
+                    + "\n"
+                )
+    files = {name: str(folder / f"{name}.jsonl") for name, _ in sizes}
+    return {**files, **SIZES, **SHORT}
+
+
+def ask(folder: Path, rule, **options) -> dict:
+    settings = write(folder, rule) | {"outside": "none"}
+    given = {"seeds": 3, "minutes": 30, "bound": 0.05, "console": QUIET, **options}
+    return needs_structure("labels", folder / "runs", settings=settings, **given)
+
+
+def of_governor(words, head, place, rng):
+    return words[head[place] - 1] if head[place] else "top"
+
+
+def of_word(words, head, place, rng):
+    return words[place].upper()
+
+
+def of_chance(words, head, place, rng):
+    return rng.choice("XY")
+
+
+def test_structure_decides(tmp_path):
+    found = ask(tmp_path, of_governor)
+    assert found["verdict"] == "yes", found["sentences"]
+    assert [row["name"] for row in found["rows"]][1:3] == ["transformer-nopos", "transformer"]
+    assert found["rows"][3]["difference"] > 0.3
+    assert found["sentences"][-1] == "A parser is worth having here."
+    assert Path(found["files"]["plot"]).stat().st_size > 1000
+    assert json.loads(json.dumps(found)) == found
+    # The same call has nothing to do; another one in the same folder is refused.
+    assert ask(tmp_path, of_governor)["rows"] == found["rows"]
+    with pytest.raises(ValueError, match="plan.json is of another call"):
+        ask(tmp_path, of_governor, seeds=4)
+
+
+def test_words_decide(tmp_path):
+    found = ask(tmp_path, of_word)
+    assert found["verdict"] == "no", found["sentences"]
+    assert found["smallest_visible_effect"] < 0.05
+
+
+def test_nothing_decides(tmp_path):
+    found = ask(tmp_path, of_chance, bound=0.001)
+    assert found["verdict"] == "undecided", found["sentences"]
+    assert "could not have been seen" in found["sentences"][-1]
+
+
+@pytest.mark.parametrize(
+    ("plain", "random", "maximize", "verdict"),
+    [
+        ((0.1, 0.2), (0.1, 0.2), True, "yes"),
+        ((0.1, 0.2), (-0.1, 0.2), True, "undecided"),  # random trees do as well
+        ((-0.1, 0.01), (-0.1, 0.2), True, "no"),
+        ((0.001, 0.01), (-0.1, 0.2), True, "no"),  # real, and too small
+        ((-0.1, 0.05), (-0.1, 0.2), True, "undecided"),
+        ((-0.2, -0.1), (-0.2, -0.1), False, "yes"),  # of losses less is better
+        ((0.1, 0.2), (0.1, 0.2), False, "no"),
+    ],
+)
+def test_verdicts(plain, random, maximize, verdict):
+    plain, random = ({"interval": ends, "smallest_visible": 0.3} for ends in (plain, random))
+    found = module._verdict(plain, random, 0.02, maximize)
+    assert found == {"verdict": verdict, "smallest_visible_effect": 0.3}
+
+
+def test_as_many_examples_as_there_is_time_for():
+    rows, costs = StructureRows("a", "b", "c", "d"), [_Cost(0.01, 2.0, 1.0), _Cost(0.02, 3.0, 1.5)]
+    # 2 rows without trees and 2 with them, 3 seeds, 5 epochs.
+    each, fixed = 3 * 5 * (2 * 0.01 + 2 * 0.02), 3 * (2 * (5 * 1.0 + 2.0) + 2 * (5 * 1.5 + 3.0))
+    assert _all(costs, rows, 3, 5, 7) == pytest.approx(fixed + 7 * each)
+    assert _fits(costs, rows, 3, 5, fixed + 7.5 * each) == 7
+
+
+def test_errors(tmp_path):
+    with pytest.raises(
+        ValueError, match="'minutes' is too short: 60 examples take about [0-9]+ \\(got 0.001\\)"
+    ):
+        ask(tmp_path, of_word, minutes=0.001)
+    with pytest.raises(ValueError, match="'model' must be one of dt, bert-dt \\(got 'bilstm'\\)"):
+        ask(tmp_path, of_word, model="bilstm")
+    with pytest.raises(ValueError, match="'trees' must be 'parser': the corpus has no trees of its own"):
+        needs_structure("csv", tmp_path / "other", trees="gold", console=QUIET)
+    with pytest.raises(ValueError, match="no rows are known .* 'post-train'"):
+        needs_structure("post-train", tmp_path / "other", console=QUIET)
