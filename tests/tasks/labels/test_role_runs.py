@@ -185,7 +185,7 @@ def test_ablation_and_comparison_from_the_command_line(run, roles, tmp_path):
         "--set form=spans",
         "labels are spans",
         "exact",
-        "bootstrap over the scored words of the test split",
+        "over seeds and the 9 sentences of the test split",
     ):
         assert text in table
     done = run(

@@ -200,11 +200,12 @@ def test_scores_are_those_of_whole_splits_with_what_was_cut(pieces, spans, of_ro
     dataset = pieces["test"]
     assert dataset.describe()["cut_words"] > 0
     whole = outputs_of(task, dataset, dataset)
-    prediction, losses, target, example, group, place = (column.tolist() for column in whole)
+    prediction, losses, target, example, group, place, sentence = (column.tolist() for column in whole)
     # The same words as rows of words, which are not cut.
     scratch = make(spans, of_roles, form="spans")
     other = outputs_of(scratch, spans["test"], spans["test"])
-    assert [column.tolist() for column in other[2:]] == [target, example, group, place]
+    assert [column.tolist() for column in other[2:]] == [target, example, group, place, sentence]
+    assert task.groups(whole).tolist() == sentence
     away = [found == -2 for found in prediction]
     assert 0 < sum(away) == sum(int((data.cut_y != -100).sum()) for data in dataset)
     assert all(loss == 0 for loss, gone in zip(losses, away) if gone)
