@@ -263,6 +263,7 @@ class PretrainedEncoder(TextEncoder):
         edges: Edges = "transformer",
         *,
         relations: RelationVocab | None = None,
+        roots: str = "all",
         arcs: str = "basic",
         copies: str = "word",
         max_length: int | None = None,
@@ -279,6 +280,9 @@ class PretrainedEncoder(TextEncoder):
             edges: A preset, made with ``implicit=True``, or a transform. (default: ``"transformer"``)
             relations: Ids of relations, e.g. those that a model was trained with.
                 (default: a fresh :class:`~graphdep.RelationVocab`)
+            roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, so
+                that words have the depths of their own sentences; or those after the ``"first"`` depend on
+                it, as in the tasks on sentences. (default: ``"all"``)
             arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
                 parser gives none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
             copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
@@ -286,8 +290,9 @@ class PretrainedEncoder(TextEncoder):
             max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
 
         Raises:
-            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`arcs` or
-                :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has positions for.
+            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`roots`,
+                :obj:`arcs` or :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has
+                positions for.
         """
         length = self.max_length if max_length is None else max_length
         if length > self.max_length:
@@ -296,7 +301,7 @@ class PretrainedEncoder(TextEncoder):
             )
         parts = check_texts(texts)
         trees, self.parser_failures = parse_joined(
-            resolve_parser(parser, arcs=arcs), [text for part in parts for text in part]
+            resolve_parser(parser, arcs=arcs), [text for part in parts for text in part], roots=roots
         )
         ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
         relations = RelationVocab() if relations is None else relations
