@@ -22,7 +22,14 @@ from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.pretrained._added import check_shared, make_terms, try_terms
 from graphdep.nn.pretrained._edge_sender import EdgeSender
-from graphdep.nn.pretrained._input import check_nodes, check_texts, node_inputs, positions, warn_of_cuts
+from graphdep.nn.pretrained._input import (
+    check_nodes,
+    check_texts,
+    node_inputs,
+    positions,
+    warn_of_cuts,
+    without_places,
+)
 from graphdep.nn.pretrained._layers import edges_of_layers
 from graphdep.nn.pretrained._saving import save
 from graphdep.nn.pretrained.anatomy import attention_modules, depths, examine, hook_blocks, run_model
@@ -145,9 +152,10 @@ class PretrainedEncoder(TextEncoder):
         """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes of arcs.
 
         Their input is ``embedding(deprel)`` in place of a word embedding; positions, segments, LayerNorm and
-        dropout come on top as for words. Where there are more nodes than positions, the relation nodes beyond
-        the last position share it; words beyond it are refused. The module is moved to the device and type of
-        the model.
+        dropout come on top as for words, but neither position nor segment for relation nodes of position -1
+        (``resolve("dam", position="none")``). Where there are more nodes than positions, the relation nodes
+        beyond the last position share it; words beyond it are refused. The module is moved to the device and
+        type of the model.
 
         Args:
             embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with
@@ -412,7 +420,8 @@ class PretrainedEncoder(TextEncoder):
                 graph.weights.extend([nothing] * self.num_layers)
             return x, [x] * (self.num_layers + 1)
         nodes = node_inputs(self.model, self.relations, self.marks, data, related)
-        return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
+        with without_places(self.model, data, related):
+            return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
         modules = attention_modules(self.model, self.anatomy)
