@@ -24,6 +24,14 @@ WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# Of the evidence programme: minutes to run for, runs at once, and the folder that has the corpora.
+MINUTES ?= 170
+RUNS ?= 1
+RAW ?=
+PREPARED ?= .carry/evidence
+EVIDENCE := examples/evidence.py $(if $(RAW),--raw-from "$(RAW)") $(if $(ONLY),--only $(ONLY))
+
+.PHONY: evidence evidence-status gpu-prepare gpu-campaign
 .PHONY: help demo extras test lint typecheck pytest format bench bench-scaling gpu-check check-python
 .PHONY: install install-dev clean
 
@@ -34,6 +42,10 @@ help:
 	@echo "make bench      speed of the attention backends against their peers"
 	@echo "make bench-scaling  time and memory of dt as sentences and batches grow, into runs/scaling"
 	@echo "make gpu-check  backend equality and the benchmark on CUDA; says so where there is no GPU"
+	@echo "make evidence   run what examples/claims asks for and is not done: RAW=DIR with the corpora, MINUTES=170, RUNS=1"
+	@echo "make evidence-status  what of it is done, running, left, and what is decided"
+	@echo "make gpu-prepare      parse and process all of it into PREPARED=.carry/evidence (RAW=DIR)"
+	@echo "make gpu-campaign     the same on a machine that has PREPARED alone: MINUTES=9"
 	@echo "make format     let ruff rewrite the code in place"
 	@echo "make clean      remove .venv and everything that tools have cached (datasets/ and runs/ stay)"
 	@echo
@@ -79,6 +91,18 @@ bench-scaling: $(RUN_DEPS)
 gpu-check: $(RUN_DEPS)
 	@echo "== examples/benchmarks/gpu_check.py"
 	@$(RUN) examples/benchmarks/gpu_check.py $(BENCH_ARGS)
+
+evidence: $(RUN_DEPS)
+	@$(RUN) $(EVIDENCE) --minutes $(MINUTES) --workers $(RUNS)
+
+evidence-status: $(RUN_DEPS)
+	@$(RUN) $(EVIDENCE) --status
+
+gpu-prepare: $(RUN_DEPS)
+	@$(RUN) $(EVIDENCE) --root "$(PREPARED)" --prepare
+
+gpu-campaign: $(RUN_DEPS)
+	@$(RUN) examples/evidence.py $(if $(ONLY),--only $(ONLY)) --root "$(PREPARED)" --minutes $(MINUTES) --workers $(RUNS)
 
 check-python:
 	@$(RUN) -c 'import torch, torch_geometric, graphdep' || { echo "'$(PYTHON)' must have torch and \

@@ -12,6 +12,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
+from graphdep.cli.task_help import ROWS
 from graphdep.io.limits import check_limit
 
 
@@ -22,10 +23,8 @@ def ablate(
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="Models, separated by commas; a wrong name lists all. Controls: dt-random, dt-chain, "
-            "dt-reversed. [default: transformer,dt-lr,dt-rg,dt; of dialogues "
-            "transformer,transformer-utterance,transformer-dra,dialogbert,dialogbert-dra; of response "
-            "selection bert,bert-vanilla,bert-intra,bert-inter,bert-sia]",
+            help="Models, separated by commas; a wrong name lists all. Controls: dt@random, dt@chain, "
+            f"dt@reversed. [default: {ROWS}]",
         ),
     ] = None,
     seeds: Annotated[
@@ -39,6 +38,7 @@ def ablate(
             "the first]",
         ),
     ] = None,
+    bound: o.Bound = None,
     edges: o.RowEdges = None,
     root: o.Root = None,
     raw_from: o.RawFrom = None,
@@ -57,9 +57,9 @@ def ablate(
 ) -> None:
     """Compare models, or edges in one model: train each with several seeds and make the table.
 
-    The table has mean ± standard deviation, the paper's number beside ours and the no-skill floor. It is
-    written as Markdown and CSV, with a plot. Interrupted, the same command goes on where it stopped;
-    finished runs are kept.
+    The table has mean ± standard deviation, the difference to a reference with an interval over seeds and
+    test examples, the paper's number beside ours and the no-skill floor. It is written as Markdown and CSV,
+    with a plot. Interrupted, the same command goes on where it stopped; finished runs are kept.
 
     Examples:
         graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
@@ -114,6 +114,7 @@ def ablate(
         edges=rows,
         settings=shared,
         reference=reference,
+        bound=bound,
         command=command_line(ctx),
     )
     paths = report(summary, folder, Console(stderr=json))

@@ -23,6 +23,7 @@ from graphdep.cli.parse import parse
 from graphdep.cli.predict import predict
 from graphdep.cli.rank import rank
 from graphdep.cli.submit import submit
+from graphdep.cli.task_help import TaskCommand
 from graphdep.cli.train import train
 from graphdep.version import __version__
 
@@ -68,6 +69,6 @@ for command in (
     ablate,
     compare,
 ):
-    app.command()(command)
+    app.command(cls=TaskCommand)(command)
 app.command()(attention)
 app.add_typer(human_eval, name="human-eval")

@@ -24,22 +24,25 @@ def compare(
     task: Annotated[
         str | None, typer.Option(help="Task of predictions without a result.json, e.g. sick-e.")
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Resamples of each test.")] = 10_000,
+    bound: o.Bound = None,
+    samples: Annotated[int, typer.Option(min=2, metavar="N", help="Resamples.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
     json: o.Json = False,
 ) -> None:
-    """Test whether two systems differ: paired bootstrap and approximate randomisation over the test examples.
+    """Say how much two systems differ, with an interval over seeds and test examples at once.
 
-    Several runs of a system, such as its seeds, count with their mean score.
+    Several runs of a system, such as its seeds, count with their mean score; runs of the same seeds are
+    paired. The table has the smallest difference that would have been seen, and with --bound a verdict;
+    --json has p values, too.
 
     Examples:
         graphdep compare runs/.../sick-e_dt_seed0_1a2b runs/.../sick-e_transformer_seed0_3c4d
 
-        graphdep compare "runs/table3/sick-e_dt_seed*" "runs/table3/sick-e_transformer_seed*"
+        graphdep compare "runs/table3/sick-e_dt_seed*" "runs/table3/sick-e_transformer_seed*" --bound 0.01
     """
     from graphdep.training.table.comparison import compare_runs
 
-    summary = compare_runs(a, b, metric=metric, task=task, samples=samples, seed=seed)
+    summary = compare_runs(a, b, metric=metric, task=task, bound=bound, samples=samples, seed=seed)
     if json:
         print_json(summary)
     else:
@@ -47,19 +50,17 @@ def compare(
 
 
 def _print(summary: dict[str, Any]) -> None:
+    verdict = ["verdict"] if summary["bound"] is not None else []
     table = Table(
-        *("metric", "A", "B", "A - B", "95% interval", "p boot", "p rand", "p seeds"),
+        *("metric", "A", "B", "A - B", "95% interval", "smallest\nvisible", *verdict),
         box=SIMPLE,  # fits a terminal of 80 columns
         title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
     )
     for name, row in summary["metrics"].items():
         low, high = row["interval"]
         scores = (f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", f"{row['difference']:+.4f}")
-        ps = (
-            "-" if p is None else f"{p:.3g}"
-            for p in (row["p_bootstrap"], row["p_randomisation"], row["p_seeds"])
-        )
-        table.add_row(name, *scores, f"{low:+.3f} {high:+.3f}", *ps)
+        seen = f"{row['smallest_visible']:.4f}"
+        table.add_row(name, *scores, f"{low:+.4f} {high:+.4f}", seen, *(row[key] for key in verdict))
     console = Console()
     console.print(table)
     for line in _notes(summary):
@@ -72,15 +73,25 @@ def _notes(summary: dict[str, Any]) -> list[str]:
         models = ", ".join(summary[side]["models"]) or "unknown model"
         runs = "1 run" if count == 1 else f"mean of {count} runs"
         lines.append(f"{side.upper()}: {models}, {runs}: {', '.join(summary[side]['runs'])}")
-    if max(counts) == 1:
-        seeds = "the spread over seeds is not in it, unless several runs of each are given"
-    else:
-        seeds = "p seeds is the chance by the choice of the seeds alone (Welch's t-test over the runs)"
+    lines.append(f"The interval is over {_over(summary, counts)}.")
     lines.append(
-        "p (boot: paired bootstrap; rand: approximate randomisation) is the chance of a difference at "
-        "least this large, by the choice of the test examples alone, if A "
-        f"and B were equally good; {seeds}."
+        "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
+        "five."
     )
-    if counts[0] != counts[1]:
-        lines.append("No randomisation test: it swaps A's runs with B's and needs as many of each.")
+    if summary["bound"] is not None:
+        lines.append(
+            "Verdict: better or worse where the interval leaves out 0, else no effect larger than "
+            f"{summary['bound']:g} where the 90% interval is inside of it."
+        )
     return lines
+
+
+def _over(summary: dict[str, Any], counts: list[int]) -> str:
+    drawn = f"the {summary['units']} {summary['drawn']}"
+    if max(counts) == 1:
+        return f"{drawn}, and not over seeds, unless several runs of each are given"
+    if min(counts) == 1:
+        which = "AB"[counts[0] == 1]
+        return f"the seeds of {which} and {drawn}; the other side has one run, which is taken as it is"
+    pairs = "which are paired" if summary["paired"] else "which are not paired"
+    return f"seeds, {pairs}, and {drawn}"

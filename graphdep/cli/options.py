@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphdep.cli.own_edges import import_edges
+from graphdep.cli.task_help import OWN_TASKS, TASKS
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
 
-_DATA, _OWN, _RUN = "Data", "Files of your own (--task csv, csv-regression, labels)", "Training"
+_DATA, _OWN, _RUN = "Data", f"Files of your own (--task {OWN_TASKS})", "Training"
 
 Task = Annotated[
     str,
+    typer.Option(help=f"The task {TASKS}. A wrong name lists all."),
+]
+Bound = Annotated[
+    float | None,
     typer.Option(
-        help="Task: sick-e (entailment), sick-r (relatedness), sst, sst2 or sst-trees (sentiment: sentences, "
-        "GLUE's layout, or the treebank), mrpc (paraphrase); cola, stsb, rte, qnli, qqp, mnli, glue-sst2, "
-        "glue-mrpc (GLUE, tested on its development set); dailydialog, empathetic (responses to dialogues); "
-        "ubuntu, ubuntu-irc, douban, ecommerce, dailydialog-selection (response selection); post-train (of a "
-        "pretrained encoder, on dialogues); csv, csv-regression (texts of your own with labels or numbers), "
-        "labels (sentences of your own with a label for each word). A wrong name lists all."
+        metavar="X",
+        help="The smallest effect of interest, in units of the metric, named before the runs: the table then "
+        "has a verdict. [default: none]",
     ),
 ]
 Root = Annotated[
@@ -46,8 +48,8 @@ TrainFile = Annotated[
     typer.Option(
         "--train",
         metavar="FILE",
-        help="Texts to train on: .csv or .tsv with a header, or .jsonl; of labels .jsonl, .conllu, or a word "
-        "and its label a line.",
+        help="Texts to train on: .csv or .tsv with a header, or .jsonl; of words .jsonl, .conllu, .spacy, or "
+        "a word and its label a line; of spans .jsonl, or .csv or .tsv with `<e1>` and `<e2>` in texts.",
         rich_help_panel=_OWN,
     ),
 ]
@@ -135,7 +137,13 @@ ModelEdges = Annotated[
 ]
 MaxEpochs = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Epochs at most. [default: the model's]", rich_help_panel=_RUN),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Epochs at most; fewer after `patience` of them without a better validation score (--set "
+        "patience=8, none for never). [default: the model's]",
+        rich_help_panel=_RUN,
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Random seed. [default: 0]", rich_help_panel=_RUN)]
 Settings = Annotated[

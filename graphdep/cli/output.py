@@ -24,6 +24,7 @@ def print_json(value: dict[str, Any]) -> None:
 def print_scores(result: dict[str, Any]) -> None:
     """A run's scores for people."""
     from graphdep.tasks import family_of
+    from graphdep.training.family.below_floor import below_floor
     from graphdep.training.family.task import legend
 
     floors = family_of(result["task"]).split_floors(result["floor"])
@@ -47,5 +48,8 @@ def print_scores(result: dict[str, Any]) -> None:
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
         epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
-        console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}")
+        stopped = f"; {result['stopped']}" if result.get("stopped") else ""
+        console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
+    if said := below_floor(result["task"], result["metrics"], result["floor"]):
+        console.print(f"WARNING: {said}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)

@@ -18,13 +18,15 @@ from graphdep.parsing.word_limit import WordLimit
 
 
 def predict(
-    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run, or of a classifier.")],
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="best.ckpt of a run, or what an estimator saved.")
+    ],
     source: Annotated[
         Path,
         typer.Option(
             "--input",
             metavar="FILE",
-            help="Of texts .csv or .tsv with a header, or .jsonl; else a file of the task's own kind.",
+            help="Of texts and spans .csv or .tsv with a header, or .jsonl; of words .jsonl or .conllu.",
         ),
     ],
     output: Annotated[
@@ -54,8 +56,7 @@ def predict(
     classes, the probability of each one, "probability_NAME" (in JSON one object, "probabilities"). Columns of
     the input with these names are replaced; stderr says which. If a row is wrong, nothing is written.
 
-    Labels of words go into the column of a .conllu file that they were learned from, or of a .jsonl file with
-    "words", and perhaps a "mark", into "labels".
+    What goes in, and where the predictions go: {predicted}.
 
     Examples:
         graphdep predict --checkpoint runs/.../best.ckpt --input new.csv --output predicted.csv
@@ -63,6 +64,8 @@ def predict(
         graphdep predict --checkpoint runs/.../best.ckpt --input new.jsonl --text-columns text
 
         graphdep predict --checkpoint runs/.../best.ckpt --input words.jsonl --output labelled.jsonl
+
+        graphdep predict --checkpoint runs/.../best.ckpt --input relations.jsonl --output labelled.jsonl
     """
     if json and output is None:
         raise ValueError("--json needs --output: the predictions and the summary cannot both go to stdout")

@@ -10,6 +10,7 @@ import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, print_scores, say_loading
+from graphdep.cli.task_help import MODELS
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -20,12 +21,9 @@ def train(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Of sentences: transformer, dt-lr, dt-rg, dt; controls dt-random, dt-chain, dt-reversed; "
-            "baselines word-average, lstm, bilstm, tree-lstm, bitree-lstm, tree-transformer; on a pretrained "
-            "encoder (--set encoder=...) bert, bert-dt, bert-g2g, bert-dam, bert-dam-basic. Of dialogues: "
-            "transformer, transformer-dra, dialogbert, dialogbert-dra, and others. Of response selection: "
-            "bert, bert-vanilla, bert-intra, bert-inter, bert-sia. A wrong name lists all. "
-            "[default: the paper's own: dt, transformer-dra, bert-sia]"
+            help=f"The model: {MODELS}. Names that begin with bert stand on a pretrained encoder (--set "
+            "encoder=NAME); behind any may stand a control, as in dt@random. `graphdep models --task NAME` "
+            "lists all."
         ),
     ] = None,
     edges: o.Edges = None,

@@ -3,6 +3,7 @@
 from graphdep.metrics.bleu import BLEU, resolve_bleu
 from graphdep.metrics.classification import ACCURACY, F1, MACRO_F1, MCC
 from graphdep.metrics.combined import ACCURACY_F1, PEARSON_SPEARMAN, mean_metric
+from graphdep.metrics.comparison import Comparison
 from graphdep.metrics.distinct import DISTINCT, resolve_distinct
 from graphdep.metrics.generation import GENERATION_METRICS, generation_floors, generation_metrics
 from graphdep.metrics.metric import Metric
@@ -18,7 +19,7 @@ from graphdep.metrics.ranking import (
 )
 from graphdep.metrics.relatedness import MSE, MSE_OF_NUMBERS, PEARSON, SPEARMAN
 from graphdep.metrics.semeval2010 import semeval2010_macro_f1
-from graphdep.metrics.significance import Comparison, compare
+from graphdep.metrics.significance import compare
 from graphdep.metrics.text_metric import TextMetric
 
 __all__ = [

@@ -90,8 +90,8 @@ def _places(prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.
 
 
 _WORDS = (
-    "over all scored words of the split, one by one (so do tests between systems, which do not draw whole "
-    "sentences); a label that training does not have is wrong"
+    "over all scored words of the split, one by one (comparisons of systems draw whole sentences); a label "
+    "that training does not have is wrong"
 )
 WORD_ACCURACY: Metric = replace(
     ACCURACY, signature=f"accuracy: share of right labels {_WORDS} (scikit-learn {sklearn.__version__})"

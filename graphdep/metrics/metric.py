@@ -58,12 +58,13 @@ class Metric:
 
         Shapes:
             - prediction, target: :math:`(N)`
-            - weight: :math:`(S, N)`, how often each resample has each example, int64
+            - weight: :math:`(S, N)`, how often each resample has each example, whole numbers of any type
             - output: :math:`(S)`
         """
         if self.weighted is not None:
             return self.weighted(prediction, target, weight)
-        return np.array([self(prediction.repeat(count), target.repeat(count)) for count in weight])
+        counts = weight.astype(np.int64)
+        return np.array([self(prediction.repeat(count), target.repeat(count)) for count in counts])
 
     def is_better(self, value: float, best: float | None) -> bool:
         return best is None or (value > best if self.maximize else value < best)

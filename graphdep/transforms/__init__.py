@@ -10,6 +10,7 @@ from graphdep.transforms.edge_set import EdgeSet
 from graphdep.transforms.marked_edges import MarkedEdges
 from graphdep.transforms.merge_types import MergeTypes
 from graphdep.transforms.nodes import Nodes
+from graphdep.transforms.noisy_tree import NoisyTree
 from graphdep.transforms.presets import PRESETS
 from graphdep.transforms.random_tree import RandomTree
 from graphdep.transforms.registry import edge_names, preset_options, register_edges, resolve
@@ -46,6 +47,7 @@ __all__ = [
     "TreePathTypes",
     # nodes and trees, to put before the edges
     "ChainTree",
+    "NoisyTree",
     "RandomTree",
     "RelationNodes",
     "RerootedTree",

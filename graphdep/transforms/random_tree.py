@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
-from graphdep.transforms._hash import mix, seed_key, unsigned
+from graphdep.transforms._hash import mix, unsigned
 from graphdep.transforms._options import choice, count
 from graphdep.transforms.tree_transform import LABELS, TreeTransform, WordTable
 
@@ -40,7 +39,7 @@ class RandomTree(TreeTransform):
         self.labels = choice("labels", labels, LABELS)
 
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
-        chance = mix(self._hash(words)[words.start] ^ mix(words.place))
+        chance = words.chance(self.seed)
         order = chance.argsort(stable=True)
         order = order[words.start[order].argsort(stable=True)]
         # Row k of `order` is the word at place k; it picks one of the places before it.
@@ -48,11 +47,3 @@ class RandomTree(TreeTransform):
         pick = unsigned(mix(chance[order])) % earlier
         governor = words.row.index_copy(0, order, order[words.start + pick])
         return governor, words.label(governor, self.labels)
-
-    def _hash(self, words: WordTable) -> Tensor:
-        """A number for each utterance, at the row of its first word."""
-        row = mix(words.place)
-        if "input_ids" in words.nodes.data:
-            row = mix(row ^ words.nodes["input_ids"][words.node])
-        total = torch.zeros_like(row).index_add(0, words.start, row)
-        return mix(total ^ seed_key(total, self.seed))

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
+from graphdep.transforms._hash import mix, seed_key
 from graphdep.transforms._options import constructor_repr, refuse_keys
 from graphdep.transforms._write import ends_of, write
 from graphdep.transforms.nodes import Nodes
@@ -70,6 +71,16 @@ class WordTable:
         if bool((first == roots.numel()).any()):
             raise ValueError("'governor_index' has a cycle: an utterance has no root word")
         return first
+
+    def chance(self, seed: int) -> Tensor:
+        """A random number for each word, of the seed and of the words of its utterance alone, wherever that
+        stands: ``[W]``.
+        """
+        row = mix(self.place)
+        if "input_ids" in self.nodes.data:
+            row = mix(row ^ self.nodes["input_ids"][self.node])
+        total = torch.zeros_like(row).index_add(0, self.start, row)
+        return mix(mix(total ^ seed_key(total, seed))[self.start] ^ mix(self.place))
 
     def label(self, governor: Tensor, labels: str) -> Tensor:
         """Relations for a tree that is not the parse: none but *root* and *dep*, or the parse's."""

@@ -22,6 +22,26 @@ def published_data(monkeypatch):
         monkeypatch.setitem(PAPER, task, dataclasses.replace(published, examples=mock.ANY))
 
 
+def row_of(summary, name):
+    return next(row for row in summary["rows"] if row["name"] == name)
+
+
+def test_a_bound_is_a_column_of_verdicts(run, tiny, tmp_path):
+    done = run("ablate", "--models", "transformer,dt", "--seeds", "1", *tiny, "--bound", 0.5, "--json")
+    summary = json.loads(done.stdout)
+    verdict = row_of(summary, "dt")["against"]["verdict"]
+    assert (summary["bound"], row_of(summary, "dt")["against"]["bound"]) == (0.5, 0.5)
+    table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
+    assert "| smallest visible | verdict |" in table
+    assert f"| {verdict} |" in table
+    assert "and not over seeds, of which each row has one" in table
+    assert "no effect larger than 0.5 where the 90% interval is inside of it" in table
+    assert "--bound 0.5" in table
+    widths = {line.count("|") for line in table.splitlines() if line.startswith("|")}
+    assert len(widths) == 1
+    assert run("ablate", *tiny, "--bound", 0).exit_code == 2
+
+
 def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
     done = run("ablate", "--models", "transformer,dt", "--seeds", "2", *tiny, "--output", "out", "--json")
     assert done.exit_code == 0, done.stderr
@@ -46,6 +66,12 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
     assert {(row["model"], row["seed"]) for row in rows} == {
         (m, s) for m in ("dt", "transformer") for s in "01"
     }
+    compared = [row for row in rows if row["against"]]
+    assert {(row["model"], row["metric"]) for row in compared} == {("dt", "test_accuracy")}
+    against = row_of(summary, "dt")["against"]
+    for name in ("difference", "smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds"):
+        assert {float(row[name]) for row in compared} == {against[name]}
+    assert [float(compared[0][name]) for name in ("low", "high")] == against["interval"]
     assert (tmp_path / "out" / "plot.png").read_bytes()[:4] == b"\x89PNG"
     assert "transformer" in done.stderr
 
@@ -61,7 +87,11 @@ def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
     rows = json.loads(run("ablate", *models, "--reference", "dt", "--json").stdout)["rows"]
     assert [row["against"] and row["against"]["row"] for row in rows] == [None, "dt", "dt"]
     table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
-    assert "p against the row dt" in table
+    assert "difference: to the row dt (accuracy), by the seeds that the two rows share" in table
+    assert "with a 95% interval over seeds and the" in table
+    header = table.splitlines()[2]
+    assert "| difference [95%] | smallest visible |" in header
+    assert "| verdict |" not in header
     results = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("result.json")]
     last = sum(result["best_epoch"] == result["config"]["max_epochs"] for result in results)
     assert f"- {last} of 6 runs were best in the last epoch they could have" in table

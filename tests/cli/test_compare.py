@@ -42,14 +42,68 @@ def test_json_is_one_object(run, folder):
     assert (summary["task"], summary["n"], summary["samples"], summary["seed"]) == ("sick-e", 40, 500, 3)
 
 
-def test_table_says_what_p_means(run, folder):
+def test_the_table_says_what_it_is_over(run, folder):
     folder("good", GOOD)
     folder("bad", BAD)
     done = run("compare", "good", "bad", "--samples", 100)
     assert done.exit_code == 0, done.stderr
-    for text in ("accuracy", "p boot", "p rand", "p seeds", "paired bootstrap", "is the chance of"):
+    for text in ("accuracy", "95% interval", "smallest", "visible", "four cases of five"):
         assert text in done.stdout
-    assert "the spread over seeds is not in it, unless several runs of each are given" in done.stdout
+    assert "over the 40 test examples, and not over seeds, unless several runs of each" in done.stdout
+    assert max(map(len, done.stdout.split("A: ")[0].splitlines())) <= 80
+    assert "verdict" not in done.stdout.lower()
+
+
+def test_a_bound_gives_a_verdict(run, folder):
+    folder("good", GOOD)
+    folder("bad", BAD)
+    folder("same", GOOD)
+    done = run("compare", "good", "bad", "--bound", 0.01, "--samples", 100)
+    assert done.exit_code == 0, done.stderr
+    assert "verdict" in done.stdout
+    assert "better" in done.stdout.splitlines()[5]
+    summary = json.loads(run("compare", "good", "same", "--bound", 0.01, "--json").stdout)
+    assert summary["bound"] == 0.01
+    assert summary["metrics"]["accuracy"]["verdict"] == "no effect larger than 0.01"
+    assert (
+        json.loads(run("compare", "bad", "good", "--json").stdout)["metrics"]["accuracy"]["verdict"]
+        == "worse"
+    )
+    done = run("compare", "good", "bad", "--bound", -1)
+    assert done.exit_code == 2
+    assert "'bound' must be a finite number above 0 (got -1.0)" in done.stderr
+
+
+def test_runs_are_paired_by_their_seeds(run, folder):
+    for seed in range(3):
+        folder(f"dt{seed}", np.roll(GOOD, seed), seed=seed)
+        folder(f"lr{2 - seed}", np.roll(BAD, seed), seed=seed)
+        folder(f"other{seed}", np.roll(BAD, seed), seed=seed + 1)
+    found = json.loads(run("compare", "dt*", "lr*", "--samples", 50, "--json").stdout)
+    runs = [np.stack([np.roll(side, seed) for seed in range(3)]) for side in (GOOD, BAD)]
+    expected = reference(ACCURACY, TARGET, *runs, samples=50)
+    assert (found["over"], found["paired"]) == ("seeds and examples", True)
+    assert found["metrics"]["accuracy"]["interval"] == pytest.approx(list(expected.interval))
+    assert found["b"]["runs"] == [f"lr{place}/predictions.csv" for place in (2, 1, 0)]
+    assert json.loads(run("compare", "dt*", "other*", "--samples", 50, "--json").stdout)["paired"] is False
+    assert "over seeds, which are paired, and the 40 test" in run("compare", "dt*", "lr*").stdout
+    assert "over seeds, which are not paired, and" in run("compare", "dt*", "other*").stdout
+
+
+def test_words_of_a_sentence_are_drawn_together(run, tmp_path):
+    group = np.arange(40) // 4
+    for name, prediction in (("a", GOOD), ("b", BAD)):
+        write_predictions(tmp_path / f"{name}.csv", TARGET, prediction, group)
+    write_predictions(tmp_path / "old.csv", TARGET, np.roll(BAD, 1))
+    write_predictions(tmp_path / "odd.csv", TARGET, BAD, group[::-1])
+    command = ["compare", "a.csv", "--task", "ud-tags", "--metric", "accuracy", "--samples", 50]
+    expected = reference(ACCURACY, TARGET, GOOD, BAD, samples=50, groups=group)
+    found = json.loads(run(*command, "b.csv", "--json").stdout)
+    assert (found["n"], found["units"], found["drawn"]) == (40, 10, "sentences of the test split")
+    assert found["metrics"]["accuracy"]["interval"] == list(expected.interval)
+    assert "over the 10 sentences of the test split" in run(*command, "b.csv").stdout
+    assert json.loads(run(*command, "old.csv", "--json").stdout)["units"] == 10
+    assert "example 0 is of group 0 in one run and of 9 in another" in run(*command, "odd.csv").stderr
 
 
 def test_patterns_and_lists_are_several_runs(run, folder):
@@ -66,7 +120,7 @@ def test_patterns_and_lists_are_several_runs(run, folder):
     assert [len(summary[side]["runs"]) for side in "ab"] == [3, 3]
     done = run("compare", "dt_seed*", "lr_seed0", "--samples", 50)
     assert "mean of 3 runs" in done.stdout
-    assert "No randomisation test" in done.stdout
+    assert "the seeds of A and the 40 test examples; the other side has one run" in done.stdout
 
 
 def test_bare_files_need_the_task(run, tmp_path):

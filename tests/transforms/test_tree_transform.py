@@ -10,10 +10,11 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.testing import assert_batch_law, assert_same_data
 from graphdep.testing.slow_tree import SlowTree
 from graphdep.testing.strategies import example_lists, examples, sentences
-from graphdep.transforms import ChainTree, RandomTree, RelationNodes, ReversedTree, SelfLoops
+from graphdep.transforms import ChainTree, NoisyTree, RandomTree, RelationNodes, ReversedTree, SelfLoops
 
 KEEP = [ChainTree(labels="keep"), RandomTree(0, labels="keep"), RandomTree(7, labels="keep")]
-transforms = st.sampled_from([ChainTree(), ReversedTree(), RandomTree(0), RandomTree(7), *KEEP])
+NOISY = [NoisyTree(0.5), NoisyTree(1.0, seed=7)]
+transforms = st.sampled_from([ChainTree(), ReversedTree(), RandomTree(0), RandomTree(7), *KEEP, *NOISY])
 
 
 def parse_of(data, utterance, relations):

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+import torch
+from torch import Tensor
+
 from graphdep.datasets.base.parsed_dataset import Example, ParsedDataset
 from graphdep.datasets.base.text_rows import Label
 from graphdep.parsing import Parser, enhance, enhance_fingerprint, resolve_parser
@@ -110,7 +113,8 @@ class WordDataset(ParsedDataset):
     def options(self) -> dict[str, Any]:
         parser = "gold" if self._parser is None else self._parser.fingerprint
         enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint()}
-        return {"parser": parser, **enhanced, "labels": None if self._learns_labels else self.labels}
+        labels = None if self._learns_labels else self.labels
+        return {"parser": parser, **enhanced, "labels": labels, "sentence": True}
 
     def trees(self, examples: Sequence[GivenWords]) -> list[Sentence]:
         """The tree of each example, one for all that have the same words."""
@@ -149,6 +153,19 @@ class WordDataset(ParsedDataset):
 
     def _needed(self) -> list[str]:
         return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
+
+
+def sentence_numbers(examples: Sequence[GivenWords]) -> list[Tensor]:
+    """The number of each example's sentence ``[1]``: that of the example before it if the words are the same.
+
+    Trees do not matter, so that rows with other parses have the same numbers.
+    """
+    numbers, before = [0], None
+    for example in examples:
+        words = list(example.words)
+        numbers.append(numbers[-1] + (before is not None and words != before))
+        before = words
+    return [torch.tensor([number]) for number in numbers[1:]]
 
 
 def _checked(labels: Sequence[Label]) -> tuple[Label, ...]:

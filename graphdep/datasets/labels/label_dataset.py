@@ -17,7 +17,7 @@ from graphdep.datasets.base.digest import digests
 from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.targets import UNKNOWN, UNSCORED
-from graphdep.datasets.base.word_dataset import WordDataset
+from graphdep.datasets.base.word_dataset import WordDataset, sentence_numbers
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.relation_path import relation_paths
@@ -53,6 +53,8 @@ class LabelDataset(WordDataset):
           :obj:`max_length` has cut away; nothing can be predicted for them, which is wrong
         - ``example_id``, ``group``: :math:`(1)`, long, the number of the example in its split, and one that
           those share that are right together or not at all
+        - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
+          each other with the same words
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -93,8 +95,9 @@ class LabelDataset(WordDataset):
             raise found[0].error(f"no word of the split {split!r} has a label{by}")
         if limit is not None:
             found = spread_rows(found, limit) if self.spread else found[:limit]
+        sentences = sentence_numbers(found)
         return [
-            Example([tree], self.targets(example, tree, number))
+            Example([tree], self.targets(example, tree, number) | {"sentence": sentences[number]})
             for number, (example, tree) in enumerate(zip(found, self.trees(found)))
         ]
 

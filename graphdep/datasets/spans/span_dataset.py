@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 from graphdep.datasets.base.digest import digests
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.targets import UNKNOWN
-from graphdep.datasets.base.word_dataset import WordDataset
+from graphdep.datasets.base.word_dataset import WordDataset, sentence_numbers
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.mark_spans import mark_spans
 from graphdep.datasets.spans.span_example import SpanExample
@@ -56,6 +56,8 @@ class SpanDataset(WordDataset):
         - ``key_id``: :math:`(1)`, long, a digest of the way through the tree between two spans, or of the top
           word of one (:func:`span_key`), the same in all splits
         - ``example_id``: :math:`(1)`, long, the number of the example in its split
+        - ``sentence``: :math:`(1)`, long, a number that examples of one sentence share: those that follow
+          each other with the same words
         - ``number``: :math:`(1)`, long, the corpus' own number of it, where it has one
 
     Raises:
@@ -102,9 +104,13 @@ class SpanDataset(WordDataset):
         if found and split == self.split:
             self.num_spans = len(found[0].spans)
         numbers = {label: number for number, label in enumerate(self.labels)}
+        own = [
+            {"example_id": torch.tensor([number]), "sentence": sentence}
+            for number, sentence in enumerate(sentence_numbers(found))
+        ]
         return [
-            Example([tree], self.targets(example, tree, numbers) | {"example_id": torch.tensor([number])})
-            for number, (example, tree) in enumerate(zip(found, self.trees(found)))
+            Example([tree], self.targets(example, tree, numbers) | more)
+            for example, tree, more in zip(found, self.trees(found), own)
         ]
 
     def targets(self, example: SpanExample, tree: Sentence, numbers: dict[Any, int]) -> dict[str, Tensor]:

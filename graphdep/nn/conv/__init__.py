@@ -7,6 +7,7 @@ from graphdep.nn.conv.dra_conv import DRAConv
 from graphdep.nn.conv.gate_conv import GATEConv
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.conv.lisa_conv import LISAConv
+from graphdep.nn.conv.relation_key_value_conv import RelationKeyValueConv
 from graphdep.nn.conv.sia_conv import SIAConv
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "GATEConv",
     "GatedRelationConv",
     "LISAConv",
+    "RelationKeyValueConv",
     "SIAConv",
 ]

@@ -110,9 +110,11 @@ class AttentionConv(MessageSender):
         *,
         attn_bias: Tensor | None = None,
         score_scale: Tensor | None = None,
+        edge_key: Tensor | None = None,
+        edge_value: Tensor | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        """Projects, attends with the edges' score terms, joins the heads."""
+        """Projects, attends with the edges' terms, joins the heads."""
         query, key, value = self.project(x)
         weights: tuple[Tensor, Tensor] | None = None
         self.check_messages(layout)
@@ -123,6 +125,8 @@ class AttentionConv(MessageSender):
             layout.edge_index,
             attn_bias=attn_bias,
             score_scale=score_scale,
+            edge_key=edge_key,
+            edge_value=edge_value,
             layout=layout,
             dropout_p=self.dropout if self.training and not self.sends_messages else 0.0,
             return_attention_weights=bool(return_attention_weights) or self.sends_messages,
@@ -131,7 +135,8 @@ class AttentionConv(MessageSender):
         if isinstance(out, tuple):
             out, weights = out
         if self.sends_messages and weights is not None:
-            out = self.send(layout, value, weights[1])
+            terms = {} if edge_value is None else {"edge_value": edge_value}
+            out = self.send(layout, value, weights[1], **terms)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, weights) if return_attention_weights else out
 

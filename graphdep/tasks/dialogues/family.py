@@ -47,6 +47,7 @@ class DialogueFamily(TaskFamily):
         "dialogbert",
         "dialogbert-dra",
     )
+    of = "dialogues"
     gives = "responses"
     used_by = "graphdep.Responder and `graphdep generate`"
     published: ClassVar[Mapping[str, Published]] = PAPER
@@ -66,6 +67,12 @@ class DialogueFamily(TaskFamily):
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return unigram_floor(splits, split)
+
+    def compared(self, task: str) -> str:
+        return "responses of the test split"
+
+    def grouped(self, task: str) -> str:
+        return "dialogues of the test split"
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         edges, errors = preset_edges(config, name), cast(DialogueConfig, config).parse_errors

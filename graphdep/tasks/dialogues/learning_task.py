@@ -60,13 +60,16 @@ class DialogueTask(LearningTask):
         return torch.stack([value.float() for value in losses.values()]).sum()
 
     def outputs(self, batch: Batch) -> Outputs:
-        """Per response: negative log-likelihood of all its tokens, that of its end symbol, and its tokens."""
+        """Per response: negative log-likelihood of all its tokens, that of its end symbol, its tokens, and
+        the number of its dialogue.
+        """
         ptr = target_bounds(batch)
         losses = self.model.token_losses(batch).double()
-        return segment(losses, ptr, reduce="sum").float(), losses[ptr[1:] - 1].float(), ptr.diff()
+        whole, ends = segment(losses, ptr, reduce="sum"), losses[ptr[1:] - 1]
+        return whole.float(), ends.float(), ptr.diff(), batch.dialogue
 
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
-        losses, ends, tokens = (output.double().numpy() for output in outputs)
+        losses, ends, tokens = (output.double().numpy() for output in outputs[:3])
         return {
             f"{prefix}_loss": float(losses.sum() / tokens.sum()),
             f"{prefix}_{PERPLEXITY.name}": PERPLEXITY(losses, tokens),
@@ -76,8 +79,12 @@ class DialogueTask(LearningTask):
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of tokens and the negative log-likelihoods of the responses."""
-        losses, _, tokens = outputs
+        losses, _, tokens, _ = outputs
         return tokens.numpy(), losses.double().numpy()
+
+    def groups(self, outputs: Outputs) -> np.ndarray:
+        """The dialogue of each response."""
+        return outputs[3].numpy()
 
 
 def unigram_floor(splits: Splits, split: str) -> dict[str, float]:

@@ -161,7 +161,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
         return {name: value for name, value in super().named().items() if read or name != "parser"}
 
     def signatures(self) -> dict[str, str]:
-        read = self.reads_own_trees and self.trees in ("gold", "parser")  # else a control replaces them
+        read = self.reads_own_trees and self.trees not in ("random", "chain")  # which have no labels
         given = self.has_key and self.key == "deprel" and read
         note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
         spans = (

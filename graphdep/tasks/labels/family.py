@@ -42,7 +42,12 @@ class LabelFamily(WordFamily):
         "own-labels": OwnLabelConfig,
     }
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
+    of = "words"
     gives = "labels of words"
+    predicted = (
+        'of words, a .jsonl file with "words" and, where the model knows marks, a "mark", the labels go into '
+        '"labels"; of a .conllu file into the column that they were learned from'
+    )
     used_by = "graphdep.WordLabeller and `graphdep predict` with a .conllu or .jsonl file"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floors: ClassVar[Mapping[str, str]] = {LOOKUP: "look-up"}
@@ -73,6 +78,9 @@ class LabelFamily(WordFamily):
     def compared(self, task: str) -> str:
         whole = self.tasks[task].metrics[0].name == "exact"
         return "groups of test examples" if whole else "scored words of the test split"
+
+    def grouped(self, task: str) -> str:
+        return "sentences of the test split"
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         scoring, words = cast(LabelTask, task).scoring, scored_words(outputs)

@@ -40,6 +40,7 @@ class LabelTask(LearningTask):
           training does not have, -100 for none
         - ``batch.example_id``, ``batch.group``: :math:`(B)`, the number of each example in its split, and one
           that those share that are right together or not at all
+        - ``batch.sentence``: :math:`(B)`, a number that the examples of one sentence share
         - ``batch.cut_y``, ``batch.cut_y_batch``: :math:`(K)`, as ``y``, of words that were cut from the ends
           of examples, and their examples, where some may have been
     """
@@ -83,8 +84,8 @@ class LabelTask(LearningTask):
 
     def outputs(self, batch: Batch) -> Outputs:
         """A row a scored word, in the order of examples and words: the prediction, its loss, 0 where the
-        label is unknown, the target, and the numbers of example, group and word. The prediction for a word
-        that was cut away is -2, and its loss 0.
+        label is unknown, the target, and the numbers of example, group, word and sentence. The prediction for
+        a word that was cut away is -2, and its loss 0.
         """
         logits = self(batch).float()
         y, example, place = self._words(batch)
@@ -96,6 +97,7 @@ class LabelTask(LearningTask):
             batch.example_id[example],
             batch.group[example],
             place,
+            batch.sentence[example],
         )
         kept = _scored(y, example)
         return tuple(column[kept] for column in columns)
@@ -120,6 +122,13 @@ class LabelTask(LearningTask):
             right, all_right = self.scoring.exact(prediction, words)
             return all_right, right
         return self.scoring.codes(words.target, words), self.scoring.codes(prediction, words)
+
+    def groups(self, outputs: Outputs) -> np.ndarray:
+        """The sentence of each scored word; where whole examples are compared, that of each group."""
+        sentence, group = outputs[6].numpy(), outputs[4].numpy()
+        if self.metrics[0].name == "exact":
+            return sentence[np.unique(group, return_index=True)[1]]
+        return sentence
 
     def _words(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Target, example in the batch and number there of each word, those that were cut away at the end."""
@@ -165,7 +174,7 @@ def _scored(y: Tensor, example: Tensor) -> Tensor:
 
 def scored_words(outputs: Outputs) -> ScoredWords:
     """What is there, of the outputs of a split."""
-    _, _, target, example, group, place = (output.numpy() for output in outputs)
+    target, example, group, place = (output.numpy() for output in outputs[2:6])
     return ScoredWords(target, example, group, place)
 
 

@@ -38,6 +38,7 @@ class SelectionFamily(TaskFamily):
     tasks: ClassVar[Mapping[str, Task]] = TASKS
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"selection": SelectionConfig}
     default_models = ("bert", "bert-vanilla", "bert-intra", "bert-inter", "bert-sia")
+    of = "response selection"
     gives = "rankings"
     used_by = "graphdep.ResponseSelector and `graphdep rank`"
     published: ClassVar[Mapping[str, Published]] = PAPER

@@ -52,7 +52,9 @@ class SentenceFamily(TaskFamily):
     tasks: ClassVar[Mapping[str, Task]] = TASKS
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"sentence": SentenceConfig, "csv": CSVConfig}
     default_models = ("transformer", "dt-lr", "dt-rg", "dt")
+    of = "sentences"
     gives = "sentence vectors"
+    predicted = 'of texts and pairs, "prediction" and "probability_NAME" as said'
     used_by = "graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`"
     published: ClassVar[Mapping[str, Published]] = PAPER
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS

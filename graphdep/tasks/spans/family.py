@@ -43,7 +43,12 @@ class SpanFamily(WordFamily):
     tasks: ClassVar[Mapping[str, Task]] = TASKS
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"spans": SpanConfig, "own-spans": OwnSpanConfig}
     default_models = ("transformer", "dt", "dt@random", "bilstm", "word-average")
+    of = "spans"
     gives = "labels of marked spans"
+    predicted = (
+        'of spans, a .jsonl file with "spans" of "words" or of a "text", a .csv or .tsv one with `<e1>` '
+        "and `<e2>` in its texts, the columns are those of texts"
+    )
     used_by = "`graphdep predict` with a file of marked spans"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floors: ClassVar[Mapping[str, str]] = {LOOKUP: "look-up"}
@@ -65,6 +70,9 @@ class SpanFamily(WordFamily):
             warmup_steps=config.warmup_steps,
             seed=config.seed,
         )
+
+    def grouped(self, task: str) -> str:
+        return "sentences of the test split"
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return span_floors(cast(SpanTask, task), splits["train"], splits[split], split, LOOKUP)

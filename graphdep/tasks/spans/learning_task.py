@@ -36,6 +36,7 @@ class SpanTask(LearningTask):
     Shapes:
         - ``batch.y``: :math:`(B)`, the number of the label; -1 for one that training does not have
         - ``batch.lost``: :math:`(B)`, how many spans have no word left
+        - ``batch.sentence``: :math:`(B)`, a number that the examples of one sentence share
     """
 
     def __init__(
@@ -60,16 +61,16 @@ class SpanTask(LearningTask):
         return (losses * known).sum() / known.sum().clamp(min=1)
 
     def outputs(self, batch: Batch) -> Outputs:
-        """The prediction, -2 where a span has been cut away, its loss, 0 where the label is unknown, and the
-        target.
+        """The prediction, -2 where a span has been cut away, its loss, 0 where the label is unknown, the
+        target, and the number of the sentence.
         """
         logits, unread = self(batch).float(), batch.lost > 0
         losses = F.cross_entropy(logits, batch.y.clamp(min=0), reduction="none")
         prediction = torch.where(unread, NOTHING, logits.argmax(dim=-1))
-        return prediction, losses * ((batch.y >= 0) & ~unread), batch.y
+        return prediction, losses * ((batch.y >= 0) & ~unread), batch.y, batch.sentence
 
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
-        prediction, losses, y = outputs
+        prediction, losses, y, _ = outputs
         known = ((y >= 0) & (prediction >= 0)).sum().clamp(min=1)
         scores = self.scores(prediction.numpy(), y.numpy())
         loss = {f"{prefix}_loss": float(losses.double().sum() / known)}
@@ -83,6 +84,10 @@ class SpanTask(LearningTask):
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """Targets and predictions as codes of labels."""
         return self.codes(outputs[2].numpy()), self.codes(outputs[0].numpy())
+
+    def groups(self, outputs: Outputs) -> np.ndarray:
+        """The sentence of each example."""
+        return outputs[3].numpy()
 
     def codes(self, numbers: np.ndarray) -> np.ndarray:
         """What labels are to the metrics, by their numbers. -1, a label that training does not have, and -2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch_geometric.transforms import BaseTransform, Compose
 from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.sentence import Sentence
+from graphdep.training.family.noisy_trees import NOISY_TREES
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms._identity import with_marks
 from graphdep.vocab import RelationVocab, Vocab
@@ -27,6 +29,7 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random-labels": lambda seed: T.RandomTree(seed, labels="keep"),
     "chain": lambda seed: T.ChainTree(),
     "reversed": lambda seed: T.ReversedTree(),
+    **{name: functools.partial(T.NoisyTree, share) for name, share in NOISY_TREES.items()},
 }
 
 

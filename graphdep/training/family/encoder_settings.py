@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from graphdep.parsing.enhance import ARCS
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
-from graphdep.training.family.scratch_settings import ScratchSettings
+from graphdep.training.family.scratch_settings import CONVS, ScratchSettings
 from graphdep.training.family.setting import setting
 from graphdep.transforms import PRESETS, preset_options
 
@@ -118,6 +118,11 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
             raise ValueError("'vocab_from' cannot be 'vectors': there is no file of 'vectors' (got None)")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
+        if self.encoder in CONVS and self.relation_attention:
+            raise ValueError(
+                f"'relation_attention' is for encoder='transformer', and {self.encoder!r} has its own "
+                "attention (got True)"
+            )
         for names, reader, read in self._readers():
             for name in names if not read else ():
                 if getattr(self, name) != self.__dataclass_fields__[name].default:

@@ -46,12 +46,16 @@ class TaskFamily(ABC):
     """Its tasks by name."""
     configs: ClassVar[Mapping[str, type[TrainConfig]]]
     """The settings of its tasks, by their :attr:`~graphdep.training.family.task.Task.kind`."""
+    of: ClassVar[str]
+    """What its tasks are of, in the help of commands. (default: :attr:`name`)"""
     default_models: ClassVar[tuple[str, ...]] = ()
     """Rows of an ablation that names none."""
     gives: ClassVar[str] = "results"
     """What its checkpoints are for, in messages."""
     used_by: ClassVar[str] = "`graphdep evaluate`"
     """What uses its checkpoints, in messages."""
+    predicted: ClassVar[str] = ""
+    """What :meth:`predict_file` takes and where its predictions go, for the help of ``graphdep predict``."""
     published: ClassVar[Mapping[str, Published]] = {}
     """What papers report, by task."""
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -65,6 +69,11 @@ class TaskFamily(ABC):
     files: ClassVar[tuple[str, ...]] = ()
     """What :meth:`extra_scores` and :meth:`finish` leave in the folder of a run."""
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in vars(cls) and not hasattr(cls, "of"):
+            cls.of = cls.name
+
     @abstractmethod
     def build(self, config: TrainConfig, parts: Parts) -> LearningTask:
         """Model, edges, loss and optimizer, not trained."""
@@ -76,8 +85,12 @@ class TaskFamily(ABC):
         """
 
     def compared(self, task: str) -> str:
-        """What tests between systems draw and swap, for people."""
+        """What comparisons of systems draw and swap, for people, where it is not :meth:`grouped`."""
         return "test examples"
+
+    def grouped(self, task: str) -> str:
+        """What the groups of :meth:`LearningTask.groups` are, for people; they are drawn if there are any."""
+        return "groups of test examples"
 
     @classmethod
     def split_floors(cls, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:

@@ -84,6 +84,7 @@ class LearningTask(L.LightningModule, ABC):
         self.model, self.edges, self.seed = model, edges, seed
         self.make_optimizer, self.warmup_steps = optimizer, warmup_steps
         self.val_scores: dict[str, float] = {}
+        self.val_outputs: Outputs = ()
         self._outputs: list[Outputs] = []
         self._examples: list[Tensor] = []
         self._seen = 0
@@ -103,6 +104,13 @@ class LearningTask(L.LightningModule, ABC):
     @abstractmethod
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """Targets and predictions ``[N]`` that the metrics compare."""
+
+    def groups(self, outputs: Outputs) -> np.ndarray | None:
+        """What of :meth:`compared` belongs together, as the words of a sentence do: a whole number each
+        ``[N]``. Tests between systems draw these groups. :obj:`None` where each stands for itself, which is
+        the default.
+        """
+        return None
 
     def rows(self, batch: Batch) -> Tensor:
         """The example, counted within the batch, of each row of :meth:`outputs`: by default a row an
@@ -188,6 +196,8 @@ class LearningTask(L.LightningModule, ABC):
         advice = "try a smaller learning rate (--set lr=...) or precision=32-true"
         if not all(output.isfinite().all() for output in outputs):
             raise TrainingError(f"outputs on the {split} split are not finite{when}: {advice}")
+        if prefix == "val":
+            self.val_outputs = outputs
         scores = self.score(outputs, prefix)
         for name, value in scores.items():
             if not math.isfinite(value):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graphdep.training.family.lookup import config_of
+from graphdep.training.family.noisy_trees import NOISY_TREES
 
 CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
     "parser": ("on the parser's trees", {"trees": "parser"}),
@@ -16,6 +17,10 @@ CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
     "random-labels": ("on random trees whose words keep their labels", {"trees": "random-labels"}),
     "chain": ("on chains without labels, each word under the one before", {"trees": "chain"}),
     "reversed": ("with the parse laid over the words back to front", {"trees": "reversed"}),
+    **{
+        name: (f"on trees of which {share:.0%} of the arcs are wrong", {"trees": name})
+        for name, share in NOISY_TREES.items()
+    },
     "unlabelled": ("with one label for all arcs", {"labels": False}),
 }
 """What may stand behind the name of a model and an ``@``, and the settings that it is."""

@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.transforms import BaseTransform
 
 from graphdep import transforms as T
+from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.training.family.edges import PROBE
+from graphdep.training.family.scratch_settings import CONVS
 
 # Baselines: each takes num_words, hidden_channels, dropout and vectors.
 _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
@@ -41,6 +43,17 @@ def build_encoder(
         "dropout": config.dropout,
         "vectors": vectors,
     }
+    if config.encoder in CONVS:
+        return M.GraphTransformer(
+            num_words,
+            _conv(config, num_relations),
+            num_layers=config.num_layers,
+            ff_channels=config.ff_channels,
+            level_embedding=config.level_embedding,
+            position_embedding=config.position_embedding,
+            norm_first=config.norm_first,
+            **common,
+        )
     if config.encoder != "transformer":
         sizes = {"heads": config.heads, "ff_channels": config.ff_channels}
         own = sizes if config.encoder == "tree-transformer" else {}
@@ -65,6 +78,22 @@ def build_encoder(
         embedding_scale=config.embedding_scale,
         **common,
     )
+
+
+def _conv(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
+    """The attention of each layer by its number."""
+    sizes = config.hidden_channels, config.hidden_channels // config.heads, config.heads
+
+    def conv(layer: int) -> nn.Module:
+        if config.encoder == "g2g":
+            return C.RelationKeyValueConv(*sizes, num_relations=num_relations, dropout=config.dropout)
+        if config.encoder == "gate":
+            return C.GATEConv(*sizes, max_distance=max(1, config.max_distance), dropout=config.dropout)
+        # LISA gives one layer a syntactic head; in the middle, as far as there is one.
+        kind = C.LISAConv if layer == config.num_layers // 2 else C.AttentionConv
+        return kind(*sizes, dropout=config.dropout)
+
+    return conv
 
 
 def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:

@@ -11,6 +11,9 @@ from graphdep.training.family.setting import setting
 SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
     {
         "transformer": True,
+        "lisa": True,
+        "gate": True,
+        "g2g": True,
         "word-average": False,
         "lstm": False,
         "bilstm": False,
@@ -21,7 +24,9 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
     }
 )
 """Encoders by name, and whether each reads edges."""
-HEADED = ("transformer", "tree-transformer")
+CONVS = ("lisa", "gate", "g2g")
+"""Transformers whose attention is that of another paper."""
+HEADED = ("transformer", *CONVS, "tree-transformer")
 """Those whose heads share the channels."""
 
 

@@ -14,13 +14,14 @@ from typing import Any, ClassVar, get_type_hints
 from graphdep.io.limits import LIMITS, check_limit
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
+from graphdep.training.family.noisy_trees import NOISY_TREES
 from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
 from graphdep.transforms import edge_names, preset_options, resolve
 from graphdep.transforms._identity import identity
 from graphdep.transforms.registry import check_known, is_known, is_own
 
-_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed")
+_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES)
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
 _UNNAMED = ("raw_from", "num_workers", "accelerator")
 
@@ -41,7 +42,8 @@ class TrainConfig:
             encoder that reads words or tree itself.
         trees: Which trees: the ``"parser"``'s, the corpus' own (``"gold"``), or a control in place of the
             parse: ``"random"``, ``"random-labels"`` (words keep the label of their arc), ``"chain"``,
-            ``"reversed"``. (default: ``"parser"``)
+            ``"reversed"``, ``"noisy-20"`` (a fifth of the arcs wrong; 5, 10, 20, 30, 40, 60, 80 or 100
+            percent). (default: ``"parser"``)
         labels: Tell the labels of arcs apart, where the edges read them. (default: :obj:`True`)
         max_distance: Longest tree path that gets a relation, or that a word can look along.
         max_sum: Largest sum of depths of ``edges="sia"``. (default: :obj:`4`)
@@ -54,7 +56,9 @@ class TrainConfig:
         vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most.
-        patience: Stop after so many epochs without a better validation score; :obj:`None` for never.
+        patience: Stop after so many epochs without a better validation score; :obj:`None` for never. Epochs
+            do not count that score exactly what no skill does, such as an F1 of 0, while the training loss
+            falls below that of all epochs before.
         monitor: What is better of two epochs on the validation split: that with the better first metric of
             the task, ``"metric"``, or that with the smaller ``"loss"``. Of 500 examples a single one is .2
             points of accuracy, which so chooses among like epochs by chance and lets patience end a run whose

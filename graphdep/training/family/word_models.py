@@ -53,6 +53,18 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
         "DRA: a word sees its dependents and itself, and has no position", "dra", position_embedding=False
     ),
     "sia": _plain("SIA: a word sees its ancestors, and words of small depth one another", "sia"),
+    "lisa": _plain(
+        "LISA: in one layer, one head sees the governor alone, which is given",
+        "lisa-complete",
+        encoder="lisa",
+    ),
+    "gate": _plain(
+        "GATE: a word sees those at most two arcs away, the nearer the more", "gate", encoder="gate"
+    ),
+    "g2g": _plain("Graph2Graph: keys and values of the arc between two words", "g2g", encoder="g2g"),
+    "g2g-nopos": _plain(
+        "Graph2Graph without position embedding", "g2g", encoder="g2g", position_embedding=False
+    ),
     "bilstm": _baseline("LSTM over the words in both directions", "bilstm"),
     "bigru": _baseline("GRU over the words in both directions", "bigru"),
     "lstm": _baseline("LSTM over the words, which has not read what follows", "lstm"),

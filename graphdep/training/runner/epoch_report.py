@@ -51,6 +51,10 @@ class EpochReport(L.Callback):
         line = f"{self.title}  {epoch}  train_loss {loss:.4f}  {name} {value:.4f}  {seconds:.1f} s  {best}"
         self.console.print(line.rstrip(), highlight=False, soft_wrap=True)
 
+    def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        if why := why_early(self.checkpoint):
+            self.console.print(f"{self.title}  {why}", highlight=False, soft_wrap=True, markup=False)
+
     def on_exception(
         self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
     ) -> None:
@@ -60,3 +64,14 @@ class EpochReport(L.Callback):
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+def why_early(checkpoint: RunCheckpoint) -> str:
+    """Why a run has fewer epochs than it might have had; empty where it has them all."""
+    if not checkpoint.stopped_early or checkpoint.epochs >= checkpoint.state.config.max_epochs:
+        return ""
+    waited = checkpoint.epochs - checkpoint.best_epoch
+    for_long = f"{waited} epochs" if waited > 1 else "1 epoch"
+    return (
+        f"stopped early: no better val_{checkpoint.metric.name} for {for_long} (--set patience=none goes on)"
+    )

@@ -136,5 +136,5 @@ def score_split(
     scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})
     scored = scored | family.extra_scores(task, splits, split, config, folder)
     if folder is not None and split == "test":
-        write_predictions(folder / PREDICTIONS, *task.compared(outputs))
+        write_predictions(folder / PREDICTIONS, *task.compared(outputs), task.groups(outputs))
     return scored

@@ -6,7 +6,9 @@ import csv
 import math
 import os
 import re
+from collections.abc import Sequence
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,23 +16,43 @@ from graphdep.io import atomic_path
 
 PREDICTIONS = "predictions.csv"
 _HEADER = "example,target,prediction"
+_GROUPED = f"{_HEADER},group"
 # As repr() writes them; float() takes more, such as 1_0 or the digits of other scripts.
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _FLOAT = re.compile(r"-?[0-9]+(?=[.e])(\.[0-9]+)?(e[+-]?[0-9]+)?")
 _INT64 = range(-(2**63), 2**63)
 
 
-def write_predictions(path: str | os.PathLike[str], target: np.ndarray, prediction: np.ndarray) -> None:
-    """Writes a line an example, ``example,target,prediction``, whole or not at all.
+class Predictions(NamedTuple):
+    """What metrics compare, of a whole split."""
+
+    target: np.ndarray
+    """``[N]``, whole numbers for classes, else floats."""
+    prediction: np.ndarray
+    """``[N]``, likewise."""
+    group: np.ndarray | None = None
+    """``[N]``, whole numbers: examples of one number belong together, such as the words of a sentence, and
+    are drawn together where systems are compared; :obj:`None` where each stands for itself.
+    """
+
+
+def write_predictions(
+    path: str | os.PathLike[str],
+    target: np.ndarray,
+    prediction: np.ndarray,
+    group: np.ndarray | None = None,
+) -> None:
+    """Writes a line an example, ``example,target,prediction`` and perhaps ``group``, whole or not at all.
 
     Examples count from 0; numbers are written so that they are read back exactly.
 
-    Shapes:
-        - target, prediction: :math:`(N)`, whole numbers for classes, else floats
+    Args:
+        path: The file.
+        target, prediction, group: See :class:`Predictions`.
 
     Raises:
-        ValueError: If they are not two vectors of one size > 0, or a value is not a finite number that int64
-            or float64 holds.
+        ValueError: If they are not vectors of one size > 0, a value is not a finite number that int64 or
+            float64 holds, or a group is no whole number.
     """
     if target.shape != prediction.shape or target.ndim != 1 or not target.size:
         shapes = f"{target.shape} and {prediction.shape}"
@@ -40,16 +62,25 @@ def write_predictions(path: str | os.PathLike[str], target: np.ndarray, predicti
             raise ValueError(
                 f"'{name}' must be finite numbers that int64 or float64 holds (got {values.dtype} {values})"
             )
+    columns = [target.tolist(), prediction.tolist()]
+    if group is not None:
+        if group.shape != target.shape or group.dtype.kind not in "iu" or not _is_exact(group):
+            raise ValueError(
+                f"'group' must be {target.size} whole numbers that int64 holds (got {group.dtype}, shape "
+                f"{group.shape})"
+            )
+        columns.append(group.tolist())
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_HEADER.split(","))
-        writer.writerows(zip(count(), target.tolist(), prediction.tolist()))
+        writer.writerow((_HEADER if group is None else _GROUPED).split(","))
+        writer.writerows(zip(count(), *columns))
 
 
-def read_predictions(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Reads what :func:`write_predictions` wrote: targets ``[N]`` and predictions ``[N]``.
+def read_predictions(path: str | os.PathLike[str]) -> Predictions:
+    """Reads what :func:`write_predictions` wrote.
 
-    A column of whole numbers becomes int64, any other one float64.
+    A column of whole numbers becomes int64, any other one float64. Files without groups, such as those of
+    earlier versions, are read as well.
 
     Raises:
         ValueError: If anything in it is not as it was written; names the file and the line.
@@ -58,17 +89,35 @@ def read_predictions(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarr
     # A byte that is not UTF-8 is no number either: replaced, it is found with its line below.
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         lines = file.read().split("\n")
-    if lines[0] != _HEADER:
-        raise _error(path, 1, f"the header must be {_HEADER!r}", lines[0])
+    if lines[0] not in (_HEADER, _GROUPED):
+        raise _error(path, 1, f"the header must be {_HEADER!r} or {_GROUPED!r}", lines[0])
     if lines[-1] != "":
         raise _error(path, len(lines), "the file is cut: its last line has no line break", lines[-1])
     lines.pop()
     if len(lines) == 1:
         raise _error(path, 1, "no example after the header")
     # csv.reader has rules of its own for quotes, NUL bytes, long cells and empty lines; here all are errors.
-    rows = [_row(path, number, line) for number, line in enumerate(lines[1:], start=2)]
-    target, prediction = (_array(column) for column in zip(*rows))
-    return target, prediction
+    names = lines[0].split(",")[1:]
+    rows = [_row(path, number, line, names) for number, line in enumerate(lines[1:], start=2)]
+    return Predictions(*(_array(column) for column in zip(*rows)))
+
+
+def shared_groups(predictions: Sequence[Predictions]) -> np.ndarray | None:
+    """The groups of runs on the same examples; some may be from before there were any.
+
+    Raises:
+        ValueError: If two runs have different ones.
+    """
+    groups = [found.group for found in predictions if found.group is not None]
+    for other in groups[1:]:
+        (different,) = np.nonzero(other != groups[0])
+        if different.size:
+            i = different[0]
+            raise ValueError(
+                f"example {i} is of group {groups[0][i]} in one run and of {other[i]} in another: these are "
+                "not the same examples"
+            )
+    return groups[0] if groups else None
 
 
 def _is_exact(values: np.ndarray) -> bool:
@@ -77,18 +126,20 @@ def _is_exact(values: np.ndarray) -> bool:
     return values.dtype.kind == "f" and values.dtype.itemsize <= 8 and bool(np.isfinite(values).all())
 
 
-def _row(path: str | os.PathLike[str], number: int, line: str) -> tuple[float, float]:
+def _row(path: str | os.PathLike[str], number: int, line: str, names: list[str]) -> tuple[float, ...]:
     cells = line.split(",")
-    if len(cells) != 3:
-        raise _error(path, number, f"{len(cells)} columns instead of 3", line)
+    if len(cells) != len(names) + 1:
+        raise _error(path, number, f"{len(cells)} columns instead of {len(names) + 1}", line)
     if cells[0] != str(number - 2):
         raise _error(path, number, f"expected example {number - 2}", cells[0])
-    return _number(path, number, "target", cells[1]), _number(path, number, "prediction", cells[2])
+    return tuple(_number(path, number, name, cell) for name, cell in zip(names, cells[1:]))
 
 
 def _number(path: str | os.PathLike[str], number: int, name: str, text: str) -> float:
     if _WHOLE.fullmatch(text) and int(text) in _INT64:
         return int(text)
+    if name == "group":
+        raise _error(path, number, "the group is not a whole number", text)
     value = float(text) if _FLOAT.fullmatch(text) else math.nan
     if not math.isfinite(value):
         raise _error(path, number, f"the {name} is not a finite number", text)

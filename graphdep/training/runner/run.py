@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
-from graphdep.training.runner.epoch_report import EpochReport
+from graphdep.training.runner.epoch_report import EpochReport, why_early
 from graphdep.training.runner.evaluation import count_parameters, score_split
 from graphdep.training.runner.monitor import monitored
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
@@ -122,7 +123,9 @@ def _train(
     start = _resume_from(folder, state) if resume else None
     if start is None:
         _set_aside(folder, family_of(config.task).files, resume)
-    checkpoint = RunCheckpoint(folder, state, monitored(config, task), config.patience, config.keep)
+    metric = monitored(config, task)
+    floor = partial(_val_floor, config.task, splits, metric.name)
+    checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor)
     report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
     with quiet():
         trainer = make_trainer(config, folder, callbacks=[checkpoint, report])
@@ -133,6 +136,12 @@ def _train(
     result = _result(state, checkpoint, splits, found, floor_frozen)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
+
+
+def _val_floor(name: str, splits: Splits, metric: str, task: LearningTask) -> float | None:
+    """What no skill gets of a metric on the validation split."""
+    found = family_of(name).floor(task, splits, "val", task.val_outputs)
+    return found.get(f"val_{metric}")
 
 
 def _new_state(
@@ -326,12 +335,13 @@ def _result(
         "signature": config.signatures(),
         "epochs": run.epochs,
         "best_epoch": run.best_epoch,
+        "stopped": why_early(run),
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
         "parameters": count_parameters(task),
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
-        "predictions": len(read_predictions(run.folder / PREDICTIONS)[0]) if tested else None,
+        "predictions": len(read_predictions(run.folder / PREDICTIONS).target) if tested else None,
         "data": state.data,
         "config": config.to_dict(),
         "own_edges": config.own_edges(),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +15,9 @@ from graphdep.metrics import Metric
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.monitor import monitored_score
+
+# The share of a loss by which it must be lower to fall: another order of examples changes its last digits.
+_FALL = 1e-4
 
 
 class RunCheckpoint(Checkpoint):
@@ -28,6 +33,10 @@ class RunCheckpoint(Checkpoint):
         patience: Stop after so many epochs without a better one; :obj:`None` for never. (default:
             :obj:`None`)
         keep: ``"best"``, or ``"last"`` to take the last epoch for the best one. (default: ``"best"``)
+        floor: What no skill gets of :obj:`metric` on the validation split, after the first validation;
+            :obj:`None` where nobody knows. Epochs with exactly that score, as of a model that still gives all
+            words one label, do not count for :obj:`patience` while the training loss falls: of a small corpus
+            they are the first of many. (default: :obj:`None`)
     """
 
     def __init__(
@@ -37,10 +46,13 @@ class RunCheckpoint(Checkpoint):
         metric: Metric,
         patience: int | None = None,
         keep: str = "best",
+        floor: Callable[[LearningTask], float | None] | None = None,
     ) -> None:
         self.folder, self.state, self.metric, self.patience = folder, state, metric, patience
-        self.keep, self.best = keep, cast("float | None", None)
-        self.best_epoch = self.epochs = 0
+        self.keep, self.best, self.floor = keep, cast("float | None", None), floor
+        self.best_epoch = self.epochs = self.waited = 0
+        self.lowest_loss = math.inf
+        self._no_skill: tuple[float | None, ...] = ()  # the floor, once it was asked for
         self.best_scores: dict[str, float] = {}
         self.seconds: list[float] = []
         self._start = 0.0
@@ -57,13 +69,20 @@ class RunCheckpoint(Checkpoint):
         """Whether an epoch with that validation score becomes the one of ``best.ckpt``."""
         return self.keep == "last" or self.metric.is_better(value, self.best)
 
+    @property
+    def stopped_early(self) -> bool:
+        """Whether patience has come to its end."""
+        return self.patience is not None and self.waited >= self.patience
+
     def state_dict(self) -> dict[str, Any]:
-        names = ("best", "best_epoch", "epochs", "best_scores", "seconds")
+        names = ("best", "best_epoch", "epochs", "best_scores", "seconds", "waited", "lowest_loss")
         return {name: getattr(self, name) for name in names}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         for name, value in state_dict.items():
             setattr(self, name, value)
+        if "waited" not in state_dict:  # of a file from before some epochs did not count
+            self.waited = self.epochs - self.best_epoch
 
     def on_save_checkpoint(
         self, trainer: L.Trainer, pl_module: L.LightningModule, checkpoint: dict[str, Any]
@@ -83,12 +102,29 @@ class RunCheckpoint(Checkpoint):
         self.epochs = trainer.current_epoch + 1
         scores = cast(LearningTask, pl_module).val_scores
         value = monitored_score(self.metric, cast(LearningTask, pl_module))
+        self._wait(value, float(trainer.callback_metrics["train_loss"]), cast(LearningTask, pl_module))
         if self.keeps(value):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
             trainer.save_checkpoint(self.best_path)
         trainer.save_checkpoint(self.last_path)
         self._stop_if_done(trainer)
 
+    def _wait(self, value: float, loss: float, task: LearningTask) -> None:
+        """Counts the epochs for patience."""
+        falls = loss < (1 - _FALL) * self.lowest_loss
+        self.lowest_loss = min(loss, self.lowest_loss)
+        if self.keeps(value):
+            self.waited = 0
+        elif not (falls and self._without_skill(value, task)):
+            self.waited += 1
+
+    def _without_skill(self, value: float, task: LearningTask) -> bool:
+        if self.floor is None or self.patience is None:
+            return False
+        self._no_skill = self._no_skill or (self.floor(task),)
+        floor = self._no_skill[0]
+        return floor is not None and math.isclose(value, floor, abs_tol=1e-9)
+
     def _stop_if_done(self, trainer: L.Trainer) -> None:
-        if self.patience is not None and self.epochs - self.best_epoch >= self.patience:
+        if self.stopped_early:
             trainer.should_stop = True

@@ -14,13 +14,19 @@ from rich.console import Console
 
 from graphdep.io.limits import check_limit
 from graphdep.metrics import Metric
+from graphdep.metrics.comparison import check_bound
 from graphdep.metrics.significance import compare
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
+from graphdep.training.runner.predictions import (
+    PREDICTIONS,
+    Predictions,
+    read_predictions,
+    shared_groups,
+)
 from graphdep.training.runner.run import run_folder, train
 
 # Resamples of the test between two rows; `graphdep compare` takes more.
@@ -68,22 +74,27 @@ class Row:
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
         return summary
 
-    def against(self, reference: Row, metric: Metric) -> dict[str, Any] | None:
-        """Whether the difference to another row may be chance, by the seeds that both have; :obj:`None`
-        where there are none.
+    def against(self, reference: Row, metric: Metric, bound: float | None = None) -> dict[str, Any] | None:
+        """The difference to another row, by the seeds that both have, paired; :obj:`None` where there are
+        none, or no more than one group of examples to draw.
         """
         seeds = {result["seed"] for result in self.results} & {r["seed"] for r in reference.results}
         if not seeds or self is reference:
             return None
-        target, mine = self._predictions(seeds)
-        found = compare(metric, target, mine, reference._predictions(seeds)[1], samples=SAMPLES)
-        return {"row": reference.name, **dataclasses.asdict(found), "interval": list(found.interval)}
+        mine, other = self._predictions(seeds), reference._predictions(seeds)
+        target, groups = mine[0].target, shared_groups([*mine, *other])
+        if np.unique(np.arange(len(target)) if groups is None else groups).size < 2:
+            return None
+        runs = (np.stack([run.prediction for run in row]) for row in (mine, other))
+        found = compare(metric, target, *runs, samples=SAMPLES, groups=groups)
+        told = {"interval": list(found.interval), "bound": bound, "verdict": found.verdict(bound)}
+        return {"row": reference.name, **dataclasses.asdict(found), **told}
 
-    def _predictions(self, seeds: Container[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Targets ``[N]`` and predictions ``[runs, N]`` of the test split."""
-        runs = [result for result in self.results if result["seed"] in seeds]
-        read = [read_predictions(Path(run["checkpoint"]).with_name(PREDICTIONS)) for run in runs]
-        return read[0][0], np.stack([prediction for _, prediction in read])
+    def _predictions(self, seeds: Container[int]) -> list[Predictions]:
+        """What the runs predicted for the test split, in the order of the seeds."""
+        runs = sorted(self.results, key=lambda result: result["seed"])
+        paths = (Path(run["checkpoint"]) for run in runs if run["seed"] in seeds)
+        return [read_predictions(path.with_name(PREDICTIONS)) for path in paths]
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
@@ -101,6 +112,7 @@ def ablate(
     edges: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     reference: str | None = None,
+    bound: float | None = None,
     command: str = "",
     console: Console | None = None,
 ) -> dict[str, Any]:
@@ -118,6 +130,8 @@ def ablate(
         settings: Settings of all runs over the models' own. (default: none)
         reference: The model, or the edges, that the other rows are tested against. (default:
             ``"transformer"`` if it is there, else the first)
+        bound: The smallest effect of interest, in units of the first metric, named before the runs: then the
+            table has a verdict (:meth:`graphdep.metrics.Comparison.verdict`). (default: :obj:`None`)
         command: The command that makes this, for the report. (default: none)
         console: Where progress goes. (default: stderr)
 
@@ -126,9 +140,11 @@ def ablate(
 
     Raises:
         ValueError: If a name or a setting is wrong, a model, edges or a seed are there twice, there is none,
-            or there are edges and several models.
+            there are edges and several models, or the bound is no number above 0.
     """
     given = dict(settings or {})
+    if bound is not None:
+        check_bound(bound)
     _check("models", models)
     check_limit("seeds", max(1, len(seeds)))
     _check("seeds", seeds)
@@ -195,7 +211,7 @@ def ablate(
         "command": command,
         "rows": [
             row.summary(changed)
-            | {"against": row.against(base, spec.metrics[0]) if key in comparable else None}
+            | {"against": row.against(base, spec.metrics[0], bound) if key in comparable else None}
             | {"data": data[key].describe()}
             for key, row in rows.items()
         ],
@@ -221,6 +237,7 @@ def ablate(
         },
         "data": {"digest": splits.digest(), **described},
         "settings": given,
+        "bound": bound,
         "encoders": sorted({c[0].encoder for c in configs.values() if c[0].pretrained}),
         "decoded": configs[keys[0]][0].decoded(),
     }

@@ -12,10 +12,17 @@ from typing import Any
 import numpy as np
 
 from graphdep.metrics import ACCURACY, F1, Metric, compare
+from graphdep.metrics.comparison import check_bound
+from graphdep.training.family.by_task import family_of
 from graphdep.training.family.lookup import resolve_task
-from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
+from graphdep.training.runner.predictions import (
+    PREDICTIONS,
+    Predictions,
+    read_predictions,
+    shared_groups,
+)
 
-_SHARED = ("n", "samples")  # the same for all metrics
+_SHARED = ("n", "units", "samples", "over", "paired")  # the same for all metrics
 # What scikit-learn's metrics of labels take; others take any number, whatever their name is.
 _LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     ACCURACY.compute: ("whole numbers", lambda values: values == np.rint(values)),
@@ -25,13 +32,21 @@ _LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """What a run predicted; task and model are unknown where there is no result.json."""
+    """What a run predicted; task, model and seed are unknown where there is no result.json."""
 
     path: Path
-    target: np.ndarray
-    prediction: np.ndarray
+    predictions: Predictions
     task: str | None
     model: str | None
+    seed: int | None
+
+    @property
+    def target(self) -> np.ndarray:
+        return self.predictions.target
+
+    @property
+    def prediction(self) -> np.ndarray:
+        return self.predictions.prediction
 
 
 def compare_runs(
@@ -40,28 +55,37 @@ def compare_runs(
     *,
     metric: str | None = None,
     task: str | None = None,
+    bound: float | None = None,
     samples: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Paired bootstrap and approximate randomisation over the test examples of two systems.
+    """The differences between two systems, each with an interval over seeds and test examples.
 
-    Several runs of a system, such as its seeds, count with their mean score.
+    Several runs of a system, such as its seeds, count with their mean score. They are paired by their seeds
+    where both sides have the same ones; where the seeds are known to be others, they are not paired; where
+    nothing is known, in their order if there are as many of each (:func:`graphdep.metrics.compare`).
 
     Args:
         a, b: Runs' folders or predictions.csv files, separated by commas, or a pattern.
         metric: One metric. (default: all of the task's)
         task: Task of predictions without a result.json. (default: that of the results)
-        samples: Resamples of each test. (default: :obj:`10000`)
+        bound: The smallest effect of interest, in units of the metric, for the verdict. (default:
+            :obj:`None`, no equivalence is asked for)
+        samples: Resamples. (default: :obj:`10000`)
         seed: Seed of the resamples. (default: :obj:`0`)
 
     Returns:
-        Plain values: ``task``, ``a`` and ``b`` (models and runs), ``n``, ``samples``, ``seed``, for each of
-        ``metrics`` scores, difference, 95% interval and p values, and their ``signature``.
+        Plain values: ``task``, ``a`` and ``b`` (models and runs), ``n`` examples, ``units`` that were drawn
+        and ``drawn``, what they are, ``samples``, ``over`` and ``paired`` as of
+        :class:`~graphdep.metrics.Comparison`, ``seed``, ``bound``, for each of ``metrics`` all else of a
+        comparison and its ``verdict``, and their ``signature``.
 
     Raises:
         ValueError: If a name matches nothing, a run is there twice, or the runs are not of the same task and
             examples; the message names the file.
     """
+    if bound is not None:
+        check_bound(bound)
     sides = [[_read(path) for path in _files(side)] for side in (a, b)]
     runs = [run for side in sides for run in side]
     _check_once(runs)
@@ -69,15 +93,22 @@ def compare_runs(
     metrics = _choose(resolve_task(name).metrics, metric, name)
     _check_same_examples(runs)
     _check_labels(runs, metrics)
+    sides, paired = _pair(sides)
+    groups = shared_groups([run.predictions for run in runs])
     first, second = (np.stack([run.prediction for run in side]) for side in sides)
-    rows = [asdict(compare(m, runs[0].target, first, second, samples=samples, seed=seed)) for m in metrics]
+    given: dict[str, Any] = {"samples": samples, "seed": seed, "groups": groups, "paired": paired}
+    found = [compare(m, runs[0].target, first, second, **given) for m in metrics]
+    family = family_of(name)
+    drawn = family.compared(name) if found[0].units == found[0].n else family.grouped(name)
+    rows = [asdict(row) | {"verdict": row.verdict(bound)} for row in found]
     return {
         "task": name,
         "a": _describe(sides[0]),
         "b": _describe(sides[1]),
-        "n": len(runs[0].target),
-        "samples": samples,
+        **{key: getattr(found[0], key) for key in _SHARED},
+        "drawn": drawn,
         "seed": seed,
+        "bound": bound,
         "metrics": {row.pop("metric"): {k: v for k, v in row.items() if k not in _SHARED} for row in rows},
         "signature": [m.signature for m in metrics],
     }
@@ -106,20 +137,37 @@ def _predictions_in(folder: Path) -> Path:
 
 
 def _read(path: Path) -> Run:
-    target, prediction = read_predictions(path)
+    predictions = read_predictions(path)
     beside = path.with_name("result.json")
     if not beside.exists():
-        return Run(path, target, prediction, None, None)
+        return Run(path, predictions, None, None, None)
     try:
         result = json.loads(beside.read_text(encoding="utf-8"))
-        run = Run(path, target, prediction, str(result["task"]), str(result["model"]))
+        seed = result.get("seed")
+        run = Run(
+            path, predictions, str(result["task"]), str(result["model"]), None if seed is None else int(seed)
+        )
         examples = result.get("data", {}).get("examples", {}).get("test")  # older runs do not have it
         examples = result.get("predictions", examples)  # not every task has one prediction an example
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{beside}: damaged, or not the result of a run ({error!r})") from None
-    if examples not in (None, len(target)):
-        raise ValueError(f"{path} has {len(target)} examples, but the test split of {beside} has {examples}")
+    if examples not in (None, len(run.target)):
+        raise ValueError(
+            f"{path} has {len(run.target)} examples, but the test split of {beside} has {examples}"
+        )
     return run
+
+
+def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
+    """The runs of both sides in the order of their seeds, and whether they are paired; where seeds are not
+    known, as they are and :obj:`None`.
+    """
+    seeds = [[run.seed for run in side] for side in sides]
+    if None in seeds[0] + seeds[1]:
+        return sides, None
+    ordered = [sorted(side, key=lambda run: run.seed or 0) for side in sides]
+    same = sorted(map(str, seeds[0])) == sorted(map(str, seeds[1]))
+    return ordered, same and len(set(seeds[0])) == len(seeds[0])
 
 
 def _check_once(runs: list[Run]) -> None:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.table import Table
 
 from graphdep.io import atomic_path
+from graphdep.training.family.below_floor import below_floor
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
 
 Cells = list[list[str]]
+DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"
+# Of a comparison, in the CSV: behind the other row's name and the ends of the interval.
+_COMPARED = ("smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds")
 ENCODER_ROW = "(encoder, not trained)"
 
 
@@ -41,9 +47,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     header = [
         "model",
         columns[0],
-        "difference [95%]",
-        "p examples",
-        "p seeds",
+        *_between(summary),
         _paper_header(summary, columns[0]),
         *columns[1:],
         "runs",
@@ -53,12 +57,12 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     ]
     floors = _floors(summary) or {"no skill": {}}
     rows: Cells = [
-        [f"({about})", *_beside(scores, columns), "", "", "", ""] for about, scores in floors.items()
+        [f"({about})", *_beside(scores, summary), "", "", "", ""] for about, scores in floors.items()
     ]
     if summary.get("floor_frozen"):
-        rows.append([ENCODER_ROW, *_beside(summary["floor_frozen"], columns), "", "", "", ""])
+        rows.append([ENCODER_ROW, *_beside(summary["floor_frozen"], summary), "", "", "", ""])
     if summary["reference"]:
-        rows.append(["(references)", *_beside(summary["reference"], columns), "", "", "", ""])
+        rows.append(["(references)", *_beside(summary["reference"], summary), "", "", "", ""])
     for row in summary["rows"]:
         scores = [_score(row, name) for name in columns]
         runs = str(row["n"]) + (f" (+{len(row['failed'])} failed)" if row["failed"] else "")
@@ -66,8 +70,14 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
         if row["n"]:
             numbers = [f"{row['parameters']:,.0f}", f"{row['epochs']:.1f}", f"{row['seconds_per_epoch']:.1f}"]
         paper = _paper(summary, row["model"])
-        rows.append([row["label"], scores[0], _difference(row), *_p(row), paper, *scores[1:], runs, *numbers])
+        against = [_AGAINST[name](row["against"] or {}) for name in _between(summary)]
+        rows.append([row["label"], scores[0], *against, paper, *scores[1:], runs, *numbers])
     return header, rows
+
+
+def _between(summary: dict[str, Any]) -> list[str]:
+    """The columns of the comparison."""
+    return [DIFFERENCE, VISIBLE, *([VERDICT] if summary.get("bound") is not None else [])]
 
 
 def _paper_header(summary: dict[str, Any], first: str) -> str:
@@ -76,7 +86,7 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 
 
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
-    # Test first: the epoch was chosen on val, and p is of the test split.
+    # Test first: the epoch was chosen on val, and differences are of the test split.
     return family_of(summary["task"]).columns.get(summary["task"]) or tuple(
         sorted(_floors(summary).get("no skill", {}), key=lambda name: not name.startswith("test_"))
     )
@@ -96,12 +106,14 @@ def markdown(summary: dict[str, Any]) -> str:
 def rich_table(summary: dict[str, Any]) -> Table:
     """The table for a terminal of 80 columns: its main metric alone."""
     header, rows = table_cells(summary)
-    table = Table(title=f"{summary['title']}: mean ± std")
-    hidden = {"difference [95%]", "parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
+    table = Table(title=f"{summary['title']}: mean ± std", box=SIMPLE)
+    hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
     hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
     shown = [place for place, name in enumerate(header) if name not in hidden]
     for place in shown:
-        table.add_column(header[place].replace("_", " "), justify="right" if place else "left", no_wrap=True)
+        name = header[place].replace("_", " ").replace(VISIBLE, VISIBLE.replace(" ", "\n"))
+        fixed = header[place] != VERDICT
+        table.add_column(name, justify="right" if place and fixed else "left", no_wrap=fixed)
     for cells in rows:
         table.add_row(*(cells[place] for place in shown))
     return table
@@ -115,18 +127,12 @@ def notes(summary: dict[str, Any]) -> list[str]:
     lines += [f"- {line}" for line in legend(summary["signature"])]
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
-        drawn = family_of(summary["task"]).compared(summary["task"])
-        lines.append(
-            "- difference and p against the row {row} ({metric}); the interval is of a paired bootstrap over "
-            "the {drawn}. Examples: approximate randomisation over the {n} {drawn} "
-            "({samples} samples), about these runs alone. Seeds: Welch's t-test over the runs, "
-            "about these examples alone. Both take the seeds that the two rows share. {tests} rows are "
-            "tested, without correction".format(**against[0], drawn=drawn, tests=len(against))
-        )
+        lines += _comparison_notes(summary, against)
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
         lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+    lines += _below_floor(summary)
     lines += _floor_notes(summary)
     lines += _data_notes(summary)
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
@@ -141,6 +147,38 @@ def notes(summary: dict[str, Any]) -> list[str]:
     for row in summary["rows"]:
         lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
+
+
+def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) -> list[str]:
+    """What the columns of the comparison are."""
+    family, first = family_of(summary["task"]), against[0]
+    grouped = first["units"] < first["n"]
+    drawn = (family.grouped if grouped else family.compared)(summary["task"])
+    seeds = any("seeds" in found["over"] for found in against)
+    over = f"over {'seeds and ' if seeds else ''}the {first['units']} {drawn}"
+    alone = "" if seeds else ", and not over seeds, of which each row has one"
+    lines = [
+        f"- difference: to the row {first['row']} ({first['metric']}), by the seeds that the two rows share, "
+        f"with a 95% interval {over}{alone} (multi-bootstrap with {first['samples']} resamples, t interval). "
+        "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
+        f"five. {len(against)} rows are compared, without correction; p values are in table.csv"
+    ]
+    if (bound := summary.get("bound")) is not None:
+        lines.append(
+            "- verdict: better or worse where the interval leaves out 0, else no effect larger than "
+            f"{bound:g} where the 90% interval is inside of it"
+        )
+    return lines
+
+
+def _below_floor(summary: dict[str, Any]) -> list[str]:
+    """The rows that have learned nothing of use, or not yet."""
+    lines = []
+    for row in summary["rows"]:
+        means = {name: spread["mean"] for name, spread in row["metrics"].items()}
+        if said := below_floor(summary["task"], means, row.get("floor") or summary["floor"]):
+            lines.append(f"- WARNING {row['name']}: {said}")
+    return lines
 
 
 def _floor_notes(summary: dict[str, Any]) -> list[str]:
@@ -196,17 +234,30 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
 
 
 def csv_rows(summary: dict[str, Any]) -> str:
-    """A line a run and metric: ``task,model,seed,metric,value,floor,paper``."""
+    """A line a run and metric: ``task,model,seed,metric,value,floor,paper``. As floor and paper, what a
+    comparison says stands in each line of its row and metric: ``against``, the row that is compared with, the
+    ``difference`` to it, ``low`` and ``high``, the ends of its 95% interval, ``smallest_visible`` and four p.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["task", "model", "seed", "metric", "value", "floor", "paper"])
+    compared = ("against", "difference", "low", "high", *_COMPARED)
+    writer.writerow(["task", "model", "seed", "metric", "value", "floor", "paper", *compared])
     for row in summary["rows"]:
         for name, spread in row["metrics"].items():
             paper = _published(summary, row["model"]) if name == _paper_column(summary) else None
             for seed, value in zip(row["seeds"], spread["values"]):
                 floor = summary["floor"].get(name)
-                writer.writerow([summary["task"], row["name"], seed, name, value, floor, paper])
+                scores = [summary["task"], row["name"], seed, name, value, floor, paper]
+                writer.writerow([*scores, *_compared(row["against"], name)])
     return out.getvalue()
+
+
+def _compared(against: dict[str, Any] | None, name: str) -> list[Any]:
+    """What the CSV says of a comparison; nothing where it is of another metric."""
+    if against is None or name != f"test_{against['metric']}":
+        return [None] * (4 + len(_COMPARED))
+    ends = (against["difference"], *against["interval"])
+    return [against["row"], *ends, *(against[key] for key in _COMPARED)]
 
 
 def _score(row: dict[str, Any], name: str) -> str:
@@ -216,23 +267,28 @@ def _score(row: dict[str, Any], name: str) -> str:
     return f"{spread['mean']:.4f}" + ("" if spread["std"] is None else f" ± {spread['std']:.4f}")
 
 
-def _beside(scores: dict[str, float], columns: tuple[str, ...]) -> list[str]:
-    cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in columns]
-    return [cells[0], "", "", "", "", *cells[1:]]
+def _beside(scores: dict[str, float], summary: dict[str, Any]) -> list[str]:
+    cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in _columns(summary)]
+    return [cells[0], *("" for _ in _between(summary)), "", *cells[1:]]
 
 
-def _difference(row: dict[str, Any]) -> str:
-    """To the row that is tested against, with the interval of the bootstrap over the test examples."""
-    if row["against"] is None:
+def _difference(against: dict[str, Any], digits: int = 4) -> str:
+    """To the row that is compared with, with its interval."""
+    if not against:
         return ""
-    low, high = row["against"]["interval"]
-    return f"{row['against']['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+    numbers = (against["difference"], *against["interval"])
+    return "{} [{}, {}]".format(*(f"{number:+.{digits}f}" for number in numbers))
 
 
-def _p(row: dict[str, Any]) -> list[str]:
-    found = row["against"] or {}
-    both = (found.get("p_randomisation"), found.get("p_seeds"))
-    return ["" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001" for p in both]
+def _visible(against: dict[str, Any]) -> str:
+    return f"{against['smallest_visible']:.4f}" if against else ""
+
+
+_AGAINST: dict[str, Callable[[dict[str, Any]], str]] = {
+    DIFFERENCE: _difference,
+    VISIBLE: _visible,
+    VERDICT: lambda against: against.get("verdict", ""),
+}
 
 
 def _paper_column(summary: dict[str, Any]) -> str | None:

@@ -67,7 +67,7 @@ def test_the_labels_are_those_that_are_scored(run, checkpoint, tmp_path):
     assert [{**row, "labels": None} for row in found] == [{**row, "labels": None} for row in ROWS]
     labels = [label for row in found for label, old in zip(row["labels"], (0, None, 0)) if old is not None]
     # Codes of labels: 0 for O, and the others by name.
-    _, prediction = read_predictions(Path(checkpoint).with_name("predictions.csv"))
+    _, prediction, _ = read_predictions(Path(checkpoint).with_name("predictions.csv"))
     assert [["O", "A0", "A1"].index(label) for label in labels] == prediction.tolist()
     again = run("predict", *options, "--input", source, "--batch-size", 1)
     assert again.stdout == output.read_text()

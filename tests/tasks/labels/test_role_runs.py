@@ -48,6 +48,9 @@ RUNS = [
     ("dt", {"form": "spans"}),
     ("dt", {"form": "spans", "decode": "viterbi"}),
     ("bilstm", {"form": "spans", "crf": True}),
+    ("lisa", {}),
+    ("gate@noisy-40", {}),
+    ("g2g", {}),
     ("bert", {"word_state": "mean"}),
     ("bert-dt", {"form": "spans", "decode": "viterbi"}),
     ("bert-g2g", {"form": "spans", "crf": True}),
@@ -69,7 +72,7 @@ def test_a_run_on_roles(of_roles, on_encoder, tmp_path, model, options):
             sum(row[a] + row[b] for row in rows) / 2 for a, b in (("right", "right"), ("there", "found"))
         )
         assert result["metrics"][f"{split}_f1"] == pytest.approx(right / both if both else 0)
-    target, prediction = read_predictions(tmp_path / "predictions.csv")
+    target, prediction, _ = read_predictions(tmp_path / "predictions.csv")
     (task, _) = load_task(tmp_path / "best.ckpt")
     for metric in task.metrics:
         assert metric(prediction, target) == pytest.approx(result["metrics"][f"test_{metric.name}"])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -37,7 +38,8 @@ def test_it_learns_what_a_word_is(tiny, tmp_path):
     assert sum(row["there"] for row in result["tables"]["test"]["labels"]) == 13
     assert result["data"]["notes"][-1].startswith("test: 13 of 13 words are scored by their upos, 1 with")
     assert result["data"]["examples"]["test"] == 2
-    target, prediction = read_predictions(tmp_path / "predictions.csv")
+    target, prediction, group = read_predictions(tmp_path / "predictions.csv")
+    assert np.unique(group).tolist() == [0, 1]  # its sentences
     assert len(target) == result["predictions"] == 13
     assert result["metrics"]["test_accuracy"] == pytest.approx((target == prediction).mean())
     for split in ("val", "test"):

@@ -158,7 +158,7 @@ def test_the_same_run_as_that_of_the_command_line(fitted, tmp_path):
     config = TrainConfig.of("dt", task="csv", test=str(path), **own, **settings)
     result = train(config, tmp_path / "run")
     assert result["metrics"].items() >= fitted.result_["metrics"].items()
-    _, scored = read_predictions(tmp_path / "run" / "predictions.csv")
+    _, scored, _ = read_predictions(tmp_path / "run" / "predictions.csv")
     assert fitted.predict(TEXTS).tolist() == fitted.classes_[scored].tolist()
 
 

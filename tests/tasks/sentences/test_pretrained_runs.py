@@ -174,6 +174,10 @@ def test_learning_rates_of_what_is_new(short, corpus):
     ("settings", "message"),
     [
         ({"level_embedding": True}, "'level_embedding' is for encoder='transformer'"),
+        (
+            {"model": "dt", "encoder": "g2g"},
+            "'relation_attention' is for encoder='transformer', and 'g2g' has",
+        ),
         ({"vectors": "x.txt"}, "'vectors' are for an encoder that is trained from scratch"),
         ({"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
         ({"links": "none"}, "'links' is for edges='dam' on a pretrained encoder"),

@@ -73,7 +73,7 @@ def test_the_labels_are_those_that_are_scored(run, predict, checkpoint, tmp_path
     assert (summary["lost_spans"], summary["replaced"]) == (0, [])
     found = rows_of(output.read_text())
     assert [{key: row[key] for key in rows[0]} for row in found] == rows
-    _, prediction = read_predictions(Path(checkpoint).with_name("predictions.csv"))
+    _, prediction, _ = read_predictions(Path(checkpoint).with_name("predictions.csv"))
     assert [1 + LABELS.index(row["prediction"]) for row in found] == prediction.tolist()
     for row in found:
         assert tuple(row["probabilities"]) == LABELS

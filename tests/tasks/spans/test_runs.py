@@ -67,7 +67,7 @@ def test_labels_are_learned(of_task, tmp_path, task, options):
     assert result["floor"].keys() == names | {f"{name}_lookup" for name in names}
     assert result["data"]["num_spans"]["train"] == (1 if task == "aspects" else 2)
     check_again(tmp_path / "run", result)
-    target, prediction = read_predictions(tmp_path / "run" / "predictions.csv")
+    target, prediction, _ = read_predictions(tmp_path / "run" / "predictions.csv")
     rows = {row["label"]: row for row in result["tables"]["test"]["labels"]}
     assert sum(row["there"] for row in rows.values()) == (target != 0).sum()
     assert not {"Other", "none"} & rows.keys() or task == "spans"
@@ -83,7 +83,7 @@ def test_pretrained_encoders(roots, on_encoder, tmp_path, model):
     (note,) = (note for note in result["data"]["notes"] if note.startswith("test"))
     lost = int(note.split("; ")[-1].removeprefix("test: ").split()[0])
     assert "examples without words of a span, which are wrong" in note
-    _, prediction = read_predictions(tmp_path / "predictions.csv")
+    _, prediction, _ = read_predictions(tmp_path / "predictions.csv")
     assert (prediction == -2).sum() == lost > 0
     check_again(tmp_path, result)
 
@@ -165,7 +165,7 @@ def test_the_official_score_is_compared_without_direction_too(of_task, tmp_path)
     for model in ("bilstm", "dt"):
         (folder,) = tmp_path.glob(f"semeval2010_{model}_seed0_*")
         result = json.loads((folder / "result.json").read_text())
-        target, prediction = read_predictions(folder / "predictions.csv")
+        target, prediction, _ = read_predictions(folder / "predictions.csv")
         metric = family_of("semeval2010").tasks["semeval2010"].metrics[0]
         assert metric(prediction, target) == pytest.approx(result["metrics"]["test_macro_f1"])
         assert {row["label"] for row in result["tables"]["test"]["labels"]} == {"Cause-Effect"}

@@ -76,4 +76,10 @@ def test_a_control_says_so():
     assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}
     assert preset.control("unlabelled").settings["arcs"] == "enhanced++"
     assert resolve_model("dt-random").stands_for == "dt@random"
-    assert set(CONTROLS) == {"parser", "gold", "random", "random-labels", "chain", "reversed", "unlabelled"}
+    plain = {"parser", "gold", "random", "random-labels", "chain", "reversed", "unlabelled"}
+    assert {name for name in CONTROLS if not name.startswith("noisy-")} == plain
+    noisy = preset.control("noisy-20")
+    assert (noisy.trees, noisy.summary) == (
+        "noisy-20",
+        "control: a model, on trees of which 20% of the arcs are wrong",
+    )

@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.training.runner.predictions import read_predictions, write_predictions
+from graphdep.training.runner.predictions import (
+    Predictions,
+    read_predictions,
+    shared_groups,
+    write_predictions,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 whole = st.integers(-(2**63), 2**63 - 1)
@@ -24,7 +29,7 @@ def test_floats_come_back_exactly(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("predictions") / "predictions.csv"
     columns = tuple(np.array(column) for column in zip(*rows))
     write_predictions(path, *columns)
-    for read, written in zip(read_predictions(path), columns):
+    for read, written in zip(read_predictions(path)[:2], columns):
         assert read.dtype == np.float64
         assert (read == written).all()
 
@@ -33,14 +38,37 @@ def test_the_file_and_classes(tmp_path):
     path = tmp_path / "run" / "predictions.csv"
     write_predictions(path, np.array([2, 0]), np.array([1.0, 0.1], dtype=np.float32))
     assert path.read_bytes() == b"example,target,prediction\n0,2,1.0\n1,0,0.10000000149011612\n"
-    target, prediction = read_predictions(path)
+    target, prediction, group = read_predictions(path)
+    assert group is None
     assert (target.dtype, prediction.dtype) == (np.int64, np.float64)
 
 
 def test_a_file_saved_by_a_spreadsheet(tmp_path):
     path = tmp_path / "p.csv"
     path.write_bytes(b"\xef\xbb\xbfexample,target,prediction\r\n0,1,1\r\n")
-    assert [column.tolist() for column in read_predictions(path)] == [[1], [1]]
+    assert [column.tolist() for column in read_predictions(path)[:2]] == [[1], [1]]
+
+
+@given(st.lists(st.tuples(whole, finite, whole), min_size=1, max_size=5))
+def test_groups_come_back(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("predictions") / "predictions.csv"
+    columns = [np.array(column) for column in zip(*rows)]
+    write_predictions(path, *columns)
+    assert path.read_bytes().startswith(b"example,target,prediction,group\n0,")
+    found = read_predictions(path)
+    assert found.group is not None
+    assert found.group.dtype == np.int64
+    assert [column.tolist() for column in found] == [column.tolist() for column in columns]
+
+
+def test_groups_of_several_runs_are_one():
+    target = np.arange(3)
+    old, new = Predictions(target, target), Predictions(target, target, np.array([0, 0, 1]))
+    assert shared_groups([old, old]) is None
+    assert shared_groups([old, new, new]) is new.group
+    other = Predictions(target, target, np.array([0, 1, 1]))
+    with pytest.raises(ValueError, match="example 1 is of group 0 in one run and of 1 in another"):
+        shared_groups([new, other])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +79,7 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
     largest = 2**63 - 1 if dtype is np.uint64 else limits.max
     written = np.array([limits.min, largest], dtype=dtype)
     write_predictions(tmp_path / "p.csv", written, written[::-1])
-    target, prediction = read_predictions(tmp_path / "p.csv")
+    target, prediction, _ = read_predictions(tmp_path / "p.csv")
     assert target.tolist() == written.tolist()
     assert prediction.tolist() == written[::-1].tolist()
 
@@ -59,7 +87,7 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"", r"p.csv:1: the header must be 'example,target,prediction' \(got ''\)"),
+        (b"", r"p.csv:1: the header must be 'example,target,prediction' or '.*,group' \(got ''\)"),
         (b"example,prediction\n0,1\n", r"p.csv:1: the header must be .*got 'example,prediction'"),
         (b"example,target,prediction\n", "p.csv:1: no example after the header"),
         (b"example,target,prediction\n0,1,1\n2,1,1\n", r"p.csv:3: expected example 1 \(got '2'\)"),
@@ -85,6 +113,11 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
         ("example,target,prediction\n0,1,\u0663.5\n".encode(), r"p.csv:2: the prediction is not a finite"),
         (b"example,target,prediction\n0,1,9223372036854775808\n", r"p.csv:2: the prediction is not a"),
         (b"example,target,prediction\n0,1,1\n1,1,1", r"p.csv:3: the file is cut: .* \(got '1,1,1'\)"),
+        (b"example,target,prediction,group\n0,1,1\n", r"p.csv:2: 3 columns instead of 4 \(got '0,1,1'\)"),
+        (
+            b"example,target,prediction,group\n0,1,1,2.0\n",
+            r"p.csv:2: the group is not a whole number \(got '2.0'\)",
+        ),
         (b"example,target,prediction", "p.csv:1: the file is cut: its last line has no line break"),
     ],
 )
@@ -102,4 +135,7 @@ def test_nothing_wrong_is_written(tmp_path):
     for wrong in (np.ones(1, dtype=np.longdouble), np.array([2**63], dtype=np.uint64), np.array([True])):
         with pytest.raises(ValueError, match=f"'target' must be finite numbers .*got {wrong.dtype}"):
             write_predictions(tmp_path / "p.csv", wrong, np.ones(1))
+    for wrong in (np.ones(1), np.ones(2, dtype=np.int64)):
+        with pytest.raises(ValueError, match=rf"'group' must be 1 whole numbers .*got {wrong.dtype}"):
+            write_predictions(tmp_path / "p.csv", np.ones(1), np.ones(1), wrong)
     assert not list(tmp_path.iterdir())

@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(tmp_path, 
 
 
 def test_early_stopping_and_a_kill_before_the_end(tmp_path, monkeypatch, config):
-    config = config.replace(max_epochs=30, patience=1, lr=1e-9)
+    config = config.replace(max_epochs=30, patience=1, lr=1e-9, dropout=0.0)
     whole = train(config, tmp_path / "whole")
     assert (whole["epochs"], whole["best_epoch"]) == (2, 1)
     interrupted(monkeypatch, config, tmp_path / "parts", 2)
@@ -357,7 +357,7 @@ def test_a_best_checkpoint_of_another_run_or_half_of_one_is_refused(tmp_path, co
 
 def test_predictions_are_those_that_were_scored(tmp_path, config):
     result = train(config, tmp_path)
-    target, prediction = read_predictions(tmp_path / "predictions.csv")
+    target, prediction, _ = read_predictions(tmp_path / "predictions.csv")
     assert len(target) == result["data"]["examples"]["test"]
     assert (target == prediction).mean() == result["metrics"]["test_accuracy"]
     (tmp_path / "predictions.csv").unlink()  # as a run of an older version: made again

@@ -96,3 +96,21 @@ def test_floors_of_rows_with_other_trees_are_under_the_table(monkeypatch):
     assert "on the data of" not in markdown(
         summary(rows=[{k: v for k, v in rows[0].items() if k != "floor"}])
     )
+
+
+def test_rows_that_are_no_better_than_counting_are_named(monkeypatch):
+    monkeypatch.setattr(type(family_of("csv")), "floors", Counting.floors)
+    spread = {"std": None, "values": []}
+    data = {"examples": {}, "vocabulary": 1, "parser": "", "chain_trees": {}, "unknown_words": {}}
+    data |= {"unknown_relations": {}, "cut_words": {}}
+    shared = {"against": None, "n": 1, "model": "dt", "about": "it", "capped": 0, "failed": {}, "data": data}
+    shared |= {"parameters": 1, "epochs": 1, "seconds_per_epoch": 1, "floor": FLOOR}
+    rows = [
+        {"name": name, "label": name, "metrics": {"test_accuracy": {"mean": mean, **spread}}, **shared}
+        for name, mean in (("good", 0.75), ("even", 0.5), ("bad", 0.375))
+    ]
+    lines = markdown(summary(rows=rows)).splitlines()
+    assert [line for line in lines if "WARNING" in line] == [
+        "- WARNING even: test_accuracy 0.5000 is no better than by counting 0.5000",
+        "- WARNING bad: test_accuracy 0.3750 is no better than by counting 0.5000",
+    ]

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import itertools
 import logging
 import pickle
 import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch_geometric.loader import DataLoader
@@ -78,7 +80,12 @@ def test_splits(root, form):
     assert sizes == {"train": 24, "val": 9, "test": 12}
     about = PropBankEWT(root, "test", form=form).describe()
     assert (about["unmatched_sentences"], about["unmatched_predicates"]) == (0, 0)
-    batch = next(iter(DataLoader(PropBankEWT(root, form=form), batch_size=3)))
+    data = PropBankEWT(root, form=form)
+    words = [one.form_id.tolist() for one in data]
+    changes = [a != b for a, b in itertools.pairwise(words)]
+    assert data.sentence.tolist() == [0, *np.cumsum(changes).tolist()]
+    assert 0 < sum(changes) < len(changes)
+    batch = next(iter(DataLoader(data, batch_size=3)))
     assert batch.y.numel() == 6 + 10 + 7
     assert pickle.loads(pickle.dumps(PropBankEWT(root, form=form))).labels
 

@@ -1,0 +1,7 @@
+"""Evidence: tables that are designed before they are run, the runs they still need, and what they decide."""
+
+from graphdep.training.evidence.campaign import Campaign
+from graphdep.training.evidence.claim import Claim
+from graphdep.training.evidence.design import Design, read_designs
+
+__all__ = ["Campaign", "Claim", "Design", "read_designs"]

@@ -1,0 +1,309 @@
+"""The runs that designs ask for and that are not done yet, one after the other, until the time is up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from graphdep.io import atomic_path
+from graphdep.training.evidence.design import Design, Table
+from graphdep.training.evidence.ledger import Ledger, RunKey
+from graphdep.training.evidence.worker import FAILED, Job, Worker
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.runner.predictions import PREDICTIONS
+from graphdep.training.runner.run import RESULT
+
+# What is asked of raw data alone, and of nothing that a run reads once these are prepared.
+_RAW = ("raw_from", "ud_from")
+FILES = "files"
+"""Folder of files other than corpora, beside the prepared ones."""
+_CHECKPOINTS = ("best.ckpt", "last.ckpt")
+_FLOORS = ("floor", "floor_frozen")
+_NOT_SCORES = ("epochs", "best_epoch", "parameters", "seconds_per_epoch", "seconds")
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a table is.
+
+    Args:
+        design, table: Their names.
+        done, failed, left: Numbers of runs.
+        seconds: What those that are left may take, one after the other; :obj:`None` where none is done yet.
+        errors: What runs died of, by their names.
+    """
+
+    design: str
+    table: str
+    done: int
+    failed: int
+    left: int
+    seconds: float | None
+    errors: Mapping[str, str]
+
+
+class Campaign:
+    """Does the runs of designs, in the order of their value: tables of small order first, and of a table a
+    seed of every row, so that what there is at any time is a fair table.
+
+    A run is done once its scores stand in the ledger of its design, ``RESULTS/<design>.csv``, wherever it was
+    done. One that is killed goes on after its last epoch the next time; one that fails is kept with its error
+    and not tried again, unless :obj:`retry`. Checkpoints of finished runs are deleted, predictions are kept.
+
+    Args:
+        designs: The designs.
+        runs: Folder of the runs.
+        results: Folder of the ledgers.
+        raw_from: Folder that files of the designs are relative to. (default: :obj:`None`, for corpora that
+            are prepared)
+        root: Folder of prepared corpora, one folder a task, and of ``files``, which those of the designs are
+            relative to where there is no :obj:`raw_from`: what
+            :func:`~graphdep.training.evidence.prepare.prepare` makes. (default: :obj:`None`, that of each
+            task)
+        workers: Runs at once. (default: :obj:`1`)
+        retry: Try what has failed again. (default: :obj:`False`)
+        settings: Settings of all runs that change no score, such as ``accelerator``. (default: none)
+        say: Is told of each run. (default: :func:`print`)
+
+    Example:
+        >>> from graphdep.training.evidence import Campaign, Design
+        >>> design = Design.of("tense", {"title": "agreement", "task": "agreement", "metric": "test_accuracy",
+        ...     "rows": ["transformer", "dt"], "seeds": 2})
+        >>> campaign = Campaign([design], "no-runs", "no-results")
+        >>> [(key.seed, key.row) for _, _, key in campaign.left()]
+        [(0, 'transformer'), (0, 'dt'), (1, 'transformer'), (1, 'dt')]
+    """
+
+    def __init__(
+        self,
+        designs: Sequence[Design],
+        runs: str | os.PathLike[str],
+        results: str | os.PathLike[str],
+        *,
+        raw_from: str | os.PathLike[str] | None = None,
+        root: str | os.PathLike[str] | None = None,
+        workers: int = 1,
+        retry: bool = False,
+        settings: Mapping[str, Any] | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self.designs, self.runs, self.results = designs, Path(runs), Path(results)
+        self.raw_from, self.root = raw_from, root
+        self.workers, self.say = workers, say
+        self.settings = dict(settings or {})
+        self.ledgers = {design.name: Ledger(self.results / f"{design.name}.csv") for design in designs}
+        for path in self.runs.glob(f"*/*/*/{FAILED}") if retry else ():
+            path.unlink()
+        self._collect()
+
+    def run(self, minutes: float) -> None:
+        """Runs what is left for so many minutes, and ends what then still runs."""
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the workers, which start after it
+        end = time.monotonic() + 60 * minutes
+        self.runs.mkdir(parents=True, exist_ok=True)
+        context = multiprocessing.get_context("spawn")
+        workers = [Worker(context, self.runs / f"worker-{number}.log") for number in range(self.workers)]
+        try:
+            while time.monotonic() < end:
+                busy = {worker.job.key for worker in workers if worker.job is not None}
+                for worker in workers:
+                    if worker.job is None and (job := self._next(busy)) is not None:
+                        worker.start(job)
+                        busy.add(job.key)
+                if not busy:
+                    break
+                pipes = [worker.pipe for worker in workers if worker.job is not None]
+                wait(pipes, timeout=max(0.0, end - time.monotonic()))
+                for worker in workers:
+                    self._take(worker)
+        finally:
+            for worker in workers:
+                worker.stop()
+
+    def left(self) -> Iterator[tuple[Design, Table, RunKey]]:
+        """The runs that can be done now, the next one first."""
+        found = []
+        for place, design in enumerate(self.designs):
+            for table in design.tables:
+                for row in table.rows:
+                    for key in self._keys(design, table, row):
+                        if key in self.ledgers[design.name].runs or self._has_failed(design, key):
+                            continue
+                        first = (table.order, key.seed if not key.tune else -1, place)
+                        found.append(((*first, table.rows.index(row)), design, table, key))
+        for _, design, table, key in sorted(found, key=lambda one: one[0]):
+            yield design, table, key
+
+    def states(self) -> list[State]:
+        """How far each table is, in the order in which they are done."""
+        tables = [
+            (table.order, number, design, table)
+            for number, design in enumerate(self.designs)
+            for table in design.tables
+        ]
+        return [self._state(design, table) for _, _, design, table in sorted(tables, key=lambda one: one[:2])]
+
+    def folder(self, design: Design, key: RunKey) -> Path:
+        """The folder of a run."""
+        table = f"{key.table or 'table'}-{key.digest}"
+        return (
+            self.runs
+            / design.name
+            / table
+            / "_".join([key.row, f"seed{key.seed}", *([key.tune] if key.tune else [])])
+        )
+
+    def config(self, design: Design, table: Table, key: RunKey, *, chosen: bool = True) -> Any:
+        """The settings of a run.
+
+        Args:
+            design, table, key: Which run.
+            chosen: With the setting that the row is tuned to. (default: :obj:`True`)
+
+        Raises:
+            FileNotFoundError: If a file that it needs is not there; names it.
+        """
+        tuned = self._chosen(design, table, key) if chosen else {}
+        more = {**self._files(design), **self.settings, **tuned}
+        if self.root is not None:
+            more["root"] = str(Path(self.root, design.task))
+        return design.config(table, key.row, key.seed, **more)
+
+    def _files(self, design: Design) -> dict[str, str]:
+        files = {}
+        for name, value in design.files.items():
+            if self.raw_from is None and name in _RAW:
+                continue
+            base = Path(self.root or ".", FILES) if self.raw_from is None else Path(self.raw_from)
+            path = base / value
+            if not path.exists():
+                raise FileNotFoundError(f"design {design.name}: {name} {str(path)!r} is not there")
+            files[name] = str(path)
+        return files
+
+    def _keys(self, design: Design, table: Table, row: str) -> list[RunKey]:
+        """All runs of a row that can be asked for now: those that choose a setting come first."""
+        tries = [
+            RunKey(table.name, table.digest, row, f"{name}={value}", 0)
+            for name, values in design.tune.items()
+            for value in values
+        ]
+        known = self.ledgers[design.name].runs
+        if any(key not in known and not self._has_failed(design, key) for key in tries):
+            return tries
+        return tries + [RunKey(table.name, table.digest, row, "", seed) for seed in range(table.seeds)]
+
+    def _chosen(self, design: Design, table: Table, key: RunKey) -> dict[str, Any]:
+        """The setting that a row is tuned to, or that is tried."""
+        ledger = self.ledgers[design.name]
+        for name, values in design.tune.items():
+            if key.tune:
+                return {name: next(value for value in values if key.tune == f"{name}={value}")}
+            metric = resolve_task(design.task).metrics[0]
+            tried = {
+                value: ledger.runs.get(key._replace(tune=f"{name}={value}", seed=0), {}) for value in values
+            }
+            scored = {value: run[f"val_{metric.name}"] for value, run in tried.items() if run}
+            if not scored:
+                raise ValueError(f"design {design.name}: no {name} of row {key.row} could be run")
+            best = max if metric.maximize else min
+            return {name: best(scored, key=lambda value: scored[value])}
+        return {}
+
+    def _next(self, busy: set[RunKey]) -> Job | None:
+        for design, table, key in self.left():
+            if key in busy:
+                continue
+            try:
+                config = self.config(design, table, key)
+            except (OSError, ValueError) as error:
+                self._fail(design, key, str(error))
+                continue
+            done = sum(state.done for state in self.states())
+            title = " ".join(filter(None, [design.name, key.table, key.row, f"seed {key.seed}", key.tune]))
+            self.say(f"[{done} done] {title}")
+            return Job(design.name, key, config, self.folder(design, key), title)
+        return None
+
+    def _take(self, worker: Worker) -> None:
+        """What a worker has to say, if anything."""
+        job, answer = worker.job, worker.answer()
+        if job is None or answer is None:
+            return
+        design = next(design for design in self.designs if design.name == job.design)
+        if isinstance(answer, str):
+            self._fail(design, job.key, answer)
+        else:
+            self._finish(design, job.key, answer)
+
+    def _finish(self, design: Design, key: RunKey, result: Mapping[str, Any]) -> None:
+        chosen_by = f"val_{resolve_task(design.task).metrics[0].name}"
+        scores = {name: result[name] for name in _NOT_SCORES if isinstance(result.get(name), (int, float))}
+        for kind, found in (("", result["metrics"]), *((f"{k}_", result.get(k) or {}) for k in _FLOORS)):
+            scores |= {
+                f"{kind}{name}": value
+                for name, value in found.items()
+                if name.startswith("test_") or name == chosen_by
+            }
+        self.ledgers[design.name].add(key, scores)
+        for name in _CHECKPOINTS:
+            (self.folder(design, key) / name).unlink(missing_ok=True)
+
+    def _fail(self, design: Design, key: RunKey, error: str) -> None:
+        folder = self.folder(design, key)
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic_path(folder / FAILED) as temporary:
+            temporary.write_text(error + "\n", encoding="utf-8")
+        self.say(f"failed: {folder.name}: {error.splitlines()[-1] if error else error}")
+
+    def _has_failed(self, design: Design, key: RunKey) -> bool:
+        return (self.folder(design, key) / FAILED).exists()
+
+    def _collect(self) -> None:
+        """Scores of runs that were finished when nobody was there to write them down."""
+        for design in self.designs:
+            for table in design.tables:
+                for row in table.rows:
+                    for key in self._keys(design, table, row):
+                        path = self.folder(design, key) / RESULT
+                        if key not in self.ledgers[design.name].runs and path.exists():
+                            with contextlib.suppress(ValueError, KeyError):  # cut: it is run again
+                                self._finish(design, key, json.loads(path.read_text(encoding="utf-8")))
+
+    def _state(self, design: Design, table: Table) -> State:
+        ledger = self.ledgers[design.name]
+        tries = sum(len(values) for values in design.tune.values())
+        done = [key for key in ledger.runs if (key.table, key.digest) == (table.name, table.digest)]
+        done = [key for key in done if key.row in table.rows and (key.tune or key.seed < table.seeds)]
+        errors = {}
+        for row in table.rows:
+            for key in self._keys(design, table, row):
+                path = self.folder(design, key) / FAILED
+                if key not in ledger.runs and path.exists():
+                    errors[path.parent.name] = path.read_text(encoding="utf-8").strip()
+        left = len(table.rows) * (table.seeds + tries) - len(done) - len(errors)
+        took = [
+            ledger.runs[key].get(
+                "seconds", ledger.runs[key]["epochs"] * ledger.runs[key]["seconds_per_epoch"]
+            )
+            for key in done
+        ]
+        seconds = left * statistics.fmean(took) if took else None
+        return State(design.name, table.name, len(done), len(errors), left, seconds, errors)
+
+    def predictions(self, design: Design, table: Table, row: str) -> dict[int, Path]:
+        """The folders of a row's runs whose predictions are there, by seed."""
+        folders = {
+            seed: self.folder(design, RunKey(table.name, table.digest, row, "", seed))
+            for seed in range(table.seeds)
+        }
+        return {seed: path for seed, path in folders.items() if (path / PREDICTIONS).exists()}

@@ -1,0 +1,187 @@
+"""A table that is written down before it is run: rows, seeds, settings, and the claims that it decides."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphdep.training.evidence.claim import Claim
+from graphdep.training.family.settings import parse_settings
+from graphdep.training.family.train_config import TrainConfig
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_OF_TABLE = ("name", "rows", "seeds", "order", "settings")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows and seeds under the same settings.
+
+    Args:
+        name: Its name within the design; ``""`` for the only one.
+        rows: Names of models, each perhaps with controls, such as ``"dt@random"``.
+        seeds: Runs a row; seeds count from 0.
+        order: Tables of a smaller number are run first.
+        settings: Settings of all runs.
+        digest: What tells runs of these settings from others.
+    """
+
+    name: str
+    rows: tuple[str, ...]
+    seeds: int
+    order: float
+    settings: Mapping[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Tables of one task, read from a TOML file by :func:`read_designs`.
+
+    Args:
+        name: Its name, that of the file.
+        title: What is asked, in a line.
+        task: Name of the task.
+        metric: The score that claims are about, such as ``"test_f1"``.
+        files: Settings that name files or folders, relative to the folder of raw data.
+        tune: Values of settings that are tried for each row with seed 0; the best on the validation split is
+            taken.
+        tables: The tables.
+        claims: The claims.
+
+    Example:
+        >>> from graphdep.training.evidence import Design
+        >>> design = Design.of("tense", {"title": "agreement", "task": "agreement", "metric": "test_accuracy",
+        ...     "rows": ["transformer", "dt"], "seeds": 5})
+        >>> design.tables[0].rows, len(design.tables[0].digest)
+        (('transformer', 'dt'), 8)
+    """
+
+    name: str
+    title: str
+    task: str
+    metric: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    tune: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, values: Mapping[str, Any]) -> Design:
+        """Makes it of the values of a file.
+
+        Raises:
+            ValueError: If a key is missing or unknown, or a row, a setting or a claim is none.
+        """
+        known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files", "tune"}
+        _check_keys("a design", values, known | {"tables", "claims"}, ("title", "task", "metric"))
+        tune = {key: tuple(given) for key, given in values.get("tune", {}).items()}
+        if len(tune) > 1:
+            raise ValueError(f"'tune' is of one setting (got {', '.join(tune)})")
+        files = values.get("files", {})
+        tables = tuple(_table(values, one, files, tune) for one in values.get("tables", [{"name": ""}]))
+        claims = tuple(
+            Claim(**{"table": tables[0].name, "metric": values["metric"], **one})
+            for one in values.get("claims", [])
+        )
+        design = cls(
+            name=name,
+            title=values["title"],
+            task=values["task"],
+            metric=values["metric"],
+            files=files,
+            tune=tune,
+            tables=tables,
+            claims=claims,
+        )
+        design._check()
+        return design
+
+    def config(self, table: Table, row: str, seed: int, **more: Any) -> TrainConfig:
+        """The settings of a run."""
+        return TrainConfig.of(row, **{"task": self.task, **table.settings, "seed": seed, **more})
+
+    def _check(self) -> None:
+        names = [table.name for table in self.tables]
+        if len({*names}) < len(names):
+            raise ValueError(f"tables of one name (got {', '.join(names)})")
+        for table in self.tables:
+            for row in table.rows:
+                tried = [{key: value} for key, values in self.tune.items() for value in values]
+                for more in tried or [{}]:
+                    self.config(table, row, 0, **more, **self.files)
+        for claim in self.claims:
+            rows = next((table.rows for table in self.tables if table.name == claim.table), None)
+            if rows is None:
+                raise ValueError(
+                    f"claim {claim.name}: no table {claim.table!r}; there are {', '.join(names)}"
+                )
+            for row in (claim.a, claim.b):
+                if row not in rows:
+                    raise ValueError(f"claim {claim.name}: no row {row!r}; there are {', '.join(rows)}")
+
+
+def _table(
+    values: Mapping[str, Any], own: Mapping[str, Any], files: Mapping[str, str], tune: Mapping[str, Any]
+) -> Table:
+    _check_keys("a table", own, _OF_TABLE, ("name",))
+    given = {"order": 100, "seeds": 5, **values, **own}
+    settings = {**values.get("settings", {}), **own.get("settings", {})}
+    texts = [f"{name}={value}" for name, value in settings.items() if isinstance(value, str)]
+    settings |= parse_settings(texts, values["task"])  # TOML has no value for none
+    rows, seeds = tuple(given.get("rows", ())), given["seeds"]
+    if not rows or len({*rows}) < len(rows):
+        raise ValueError(f"'rows' must name at least one, each once (got {list(rows)})")
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise ValueError(f"'seeds' must be a whole number of at least 1 (got {seeds!r})")
+    said = json.dumps([values["task"], settings, dict(files), tune], sort_keys=True)
+    return Table(
+        name=own["name"],
+        rows=rows,
+        seeds=seeds,
+        order=given["order"],
+        settings=settings,
+        digest=hashlib.sha256(said.encode()).hexdigest()[:8],
+    )
+
+
+def _check_keys(what: str, values: Mapping[str, Any], known: Iterable[str], needed: Sequence[str]) -> None:
+    unknown = [key for key in values if key not in known]
+    if unknown:
+        raise ValueError(f"{what} has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+    missing = [key for key in needed if key not in values]
+    if missing:
+        raise ValueError(f"{what} needs {missing[0]!r}")
+
+
+def read_designs(folder: str | os.PathLike[str]) -> list[Design]:
+    """Reads the ``*.toml`` of a folder, one design each.
+
+    Raises:
+        ValueError: If a file is no design; names the file.
+        FileNotFoundError: If there is none.
+    """
+    paths = sorted(Path(folder).glob("*.toml"))
+    if not paths:
+        raise FileNotFoundError(f"{os.fspath(folder)}: no designs (*.toml)")
+    designs = []
+    for path in paths:
+        try:
+            designs.append(Design.of(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from None
+    names = [claim.name for design in designs for claim in design.claims]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{os.fspath(folder)}: two claims are called {twice!r}")
+    return designs

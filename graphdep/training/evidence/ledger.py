@@ -1,0 +1,81 @@
+"""The scores of finished runs of a design, as a file that is kept."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from graphdep.io import atomic_path
+
+HEADER = ("table", "digest", "row", "tune", "seed", "metric", "value")
+
+
+class RunKey(NamedTuple):
+    """Which run: ``tune`` is ``"lr=0.001"`` for one that only chooses a setting, else empty."""
+
+    table: str
+    digest: str
+    row: str
+    tune: str
+    seed: int
+
+
+class Ledger:
+    """A CSV with a line for each run and metric, in six digits; a run that stands in it is not done again.
+
+    Args:
+        path: The file; it need not be there.
+
+    Raises:
+        ValueError: If a line is not as it was written; names file and line.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from graphdep.training.evidence.ledger import Ledger, RunKey
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "roles.csv")
+        ...     Ledger(path).add(RunKey("", "0a1b2c3d", "dt", "", 0), {"test_f1": 0.5})
+        ...     Ledger(path).scores("", "0a1b2c3d", "dt", "test_f1")
+        {0: 0.5}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.runs: dict[RunKey, dict[str, float]] = {}
+        if self.path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        with open(self.path, encoding="utf-8", newline="") as file:
+            rows = csv.reader(file)
+            if tuple(next(rows, ())) != HEADER:
+                raise ValueError(f"{self.path}:1: the header must be {','.join(HEADER)}")
+            for number, row in enumerate(rows, start=2):
+                try:
+                    table, digest, name, tune, seed, metric, value = row
+                    key = RunKey(table, digest, name, tune, int(seed))
+                    self.runs.setdefault(key, {})[metric] = float(value)
+                except ValueError as error:
+                    raise ValueError(f"{self.path}:{number}: {error} (got {','.join(row)!r})") from None
+
+    def add(self, key: RunKey, scores: Mapping[str, float]) -> None:
+        """Writes the scores of a run, with all that stand there already: whole or not at all."""
+        self.runs[key] = dict(scores)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_path(self.path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(HEADER)
+            for run, found in sorted(self.runs.items()):
+                writer.writerows([*run, metric, f"{found[metric]:.6g}"] for metric in sorted(found))
+
+    def scores(self, table: str, digest: str, row: str, metric: str) -> dict[int, float]:
+        """A row's score by seed."""
+        return {
+            key.seed: scores[metric]
+            for key, scores in self.runs.items()
+            if key[:4] == (table, digest, row, "") and metric in scores
+        }

@@ -1,0 +1,123 @@
+"""What finished runs say of the claims of their design, as a file that is kept."""
+
+from __future__ import annotations
+
+import csv
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from graphdep.io import atomic_path
+from graphdep.training.evidence.campaign import Campaign
+from graphdep.training.evidence.claim import Claim, smallest_visible
+from graphdep.training.evidence.design import Design, Table
+from graphdep.training.family.lookup import resolve_task
+from graphdep.training.table.comparison import compare_runs
+
+HEADER = (
+    *("claim", "design", "table", "digest", "metric", "a", "b", "seeds", "planned", "over"),
+    *("score_a", "score_b", "difference", "low", "high", "standard_error", "df", "smallest_visible"),
+    "verdict",
+)
+CLAIMS = "claims.csv"
+
+
+def decide(campaign: Campaign) -> list[dict[str, str]]:
+    """A row for each claim of a campaign's designs: how many of the planned seeds are done, and once all are,
+    difference, interval, smallest visible effect and verdict. Writes them to ``claims.csv`` beside the
+    ledgers, and returns them.
+
+    The interval is over seeds and examples (:func:`graphdep.metrics.compare`) where the predictions of all
+    runs are there. Where a run was done elsewhere and only its score is at hand, a row that was decided
+    before is kept, and a new one is over the seeds alone (paired t-test): column ``over``.
+    """
+    path = campaign.results / CLAIMS
+    before = {row["claim"]: row for row in read_claims(path)}
+    rows = []
+    for design in campaign.designs:
+        for claim in design.claims:
+            table = next(table for table in design.tables if table.name == claim.table)
+            rows.append(_row(campaign, design, table, claim, before.get(claim.name)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, HEADER, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return rows
+
+
+def read_claims(path: Path) -> list[dict[str, str]]:
+    """The rows of a ``claims.csv``; none where there is no such file.
+
+    Raises:
+        ValueError: If it has other columns.
+    """
+    if not path.exists():
+        return []
+    with open(path, encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != HEADER:
+            raise ValueError(f"{path}:1: the header must be {','.join(HEADER)}")
+        return [dict(row) for row in reader]
+
+
+def _row(
+    campaign: Campaign, design: Design, table: Table, claim: Claim, before: Mapping[str, str] | None
+) -> dict[str, str]:
+    ledger = campaign.ledgers[design.name]
+    scores = [ledger.scores(table.name, table.digest, row, claim.metric) for row in (claim.a, claim.b)]
+    seeds = [seed for seed in range(table.seeds) if all(seed in score for score in scores)]
+    row: dict[str, Any] = dict.fromkeys(HEADER, "")
+    row |= {"claim": claim.name, "design": design.name, "table": table.name, "digest": table.digest}
+    row |= {"metric": claim.metric, "a": claim.a, "b": claim.b, "seeds": len(seeds), "planned": table.seeds}
+    if len(seeds) < table.seeds:
+        row["verdict"] = "running" if seeds else "not run"
+        return {name: str(value) for name, value in row.items()}
+    found = _by_examples(campaign, design, table, claim)
+    if found is None:
+        same = ("design", "table", "digest", "metric", "a", "b", "seeds")
+        if before is not None and all(before[name] == str(row[name]) for name in same):
+            return dict(before)
+        found = _by_seeds(*([score[seed] for seed in seeds] for score in scores))
+    half = float(stats.t.ppf(0.975, found["df"])) * found["standard_error"]
+    found |= {"low": found["difference"] - half, "high": found["difference"] + half}
+    found["smallest_visible"] = smallest_visible(found["standard_error"], found["df"])
+    metric = next(m for m in resolve_task(design.task).metrics if claim.metric.endswith(f"_{m.name}"))
+    row["verdict"] = claim.verdict(
+        found["difference"], found["standard_error"], found["df"], maximize=metric.maximize
+    )
+    return {name: _text(found.get(name, value)) for name, value in row.items()}
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _by_examples(campaign: Campaign, design: Design, table: Table, claim: Claim) -> dict[str, Any] | None:
+    """The difference over seeds and examples; :obj:`None` where a run's predictions are not there, or are not
+    what the metric is of.
+    """
+    sides = [campaign.predictions(design, table, row) for row in (claim.a, claim.b)]
+    names = {m.name for m in resolve_task(design.task).metrics}
+    name = claim.metric.removeprefix("test_")
+    if any(len(side) < table.seeds for side in sides) or name not in names:
+        return None
+    a, b = (",".join(str(side[seed]) for seed in sorted(side)) for side in sides)
+    found = compare_runs(a, b, metric=name)["metrics"][name]
+    return {key: found[key] for key in HEADER if key in found}
+
+
+def _by_seeds(a: Sequence[float], b: Sequence[float]) -> dict[str, Any]:
+    """The paired difference over seeds, these examples taken as given."""
+    found = {"score_a": statistics.fmean(a), "score_b": statistics.fmean(b), "over": "seeds"}
+    differences = [one - other for one, other in zip(a, b)]
+    spread = statistics.stdev(differences) if len(differences) > 1 else math.inf
+    return found | {
+        "difference": statistics.fmean(differences),
+        "standard_error": spread / math.sqrt(len(differences)),
+        "df": max(1, len(differences) - 1),
+    }

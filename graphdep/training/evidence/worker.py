@@ -1,0 +1,103 @@
+"""A process that does one run after the other and keeps the data that the next one may need again."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from graphdep.training.evidence.ledger import RunKey
+
+FAILED = "failed.txt"
+# Corpora that are held at once: as they are, and with another parser.
+_HELD = 2
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run to be done."""
+
+    design: str
+    key: RunKey
+    config: Any
+    folder: Path
+    title: str
+
+
+class Worker:
+    """A process with a job or without.
+
+    Args:
+        context: Of :mod:`multiprocessing`.
+        log: Gets what the runs print.
+    """
+
+    def __init__(self, context: Any, log: Path) -> None:
+        self.context, self.log = context, log
+        self.job: Job | None = None
+        self._start()
+
+    def _start(self) -> None:
+        self.pipe, other = self.context.Pipe()
+        self.process = self.context.Process(target=_work, args=(other, self.log), daemon=True)
+        self.process.start()
+        other.close()
+
+    def start(self, job: Job) -> None:
+        self.job = job
+        self.pipe.send(job)
+
+    def answer(self) -> Mapping[str, Any] | str | None:
+        """The result of the job, or what it died of, if it has ended; then there is no job any more."""
+        if self.job is None or not self.pipe.poll():
+            return None
+        self.job = None
+        try:
+            return self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            code = self.process.exitcode
+            self._start()
+            return f"the process ended with code {code}: it may have been out of memory"
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.join()
+
+
+def _work(pipe: Connection, log: Path) -> None:
+    """Does jobs until nobody sends one."""
+    from rich.console import Console
+
+    held: dict[str, Any] = {}
+    with open(log, "a", encoding="utf-8", buffering=1) as file:
+        sys.stdout = sys.stderr = file
+        while True:
+            try:
+                job = pipe.recv()
+            except EOFError:
+                return
+            try:
+                answer: Any = _run(job, held, Console(file=file, width=120))
+            except Exception:  # whatever one run dies of must not lose the others
+                answer = traceback.format_exc()
+            pipe.send(answer)
+
+
+def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
+    from graphdep.training.family.by_task import load_splits
+    from graphdep.training.runner.run import train
+
+    data = repr(sorted(job.config.data_settings().items()))
+    if data not in held:
+        while len(held) >= _HELD:
+            held.pop(next(iter(held)))
+        held[data] = load_splits(job.config)
+    start = time.monotonic()
+    result = train(job.config, job.folder, splits=held[data], resume=True, title=job.title, console=console)
+    return {**result, "seconds": time.monotonic() - start}

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from graphdep.cli.task_help import MODELS, OWN_TASKS, PREDICTED, ROWS, TASKS, task_lists
+from graphdep.tasks import families
+from graphdep.training.family.family import TaskFamily
+
+
+def words(text: str) -> set[str]:
+    """The words of a help in a frame."""
+    return set(text.replace("│", " ").replace(",", " ").replace(";", " ").split())
+
+
+@pytest.mark.parametrize("command", ["train", "ablate"])
+def test_every_registered_task_stands_in_the_help(run, command):
+    done = run(command, "--help")
+    assert done.exit_code == 0
+    assert {name for family in families() for name in family.tasks} <= words(done.stdout)
+    for family in families():
+        assert set(family.of.split()) <= words(done.stdout)
+        assert set(family.default_models) <= words(done.stdout)
+    assert "Files of your own (--task csv, csv-regression, labels, spans)" in done.stdout
+    assert not any(place in done.stdout for place in (TASKS, MODELS, ROWS, OWN_TASKS))
+
+
+def test_whatever_can_be_predicted_stands_in_the_help(run):
+    done = run("predict", "--help")
+    assert PREDICTED not in done.stdout
+    assert "of spans, a .jsonl file" in " ".join(done.stdout.split())
+    assert "<e1>" in done.stdout  # markup would be eaten
+    for family in families():
+        predicts = type(family).predict_file is not TaskFamily.predict_file
+        assert bool(family.predicted) == predicts, family.name
+
+
+def test_own_files_are_named_wherever_there_are_options_for_them(run):
+    assert "csv, csv-regression, labels, spans" in run("evaluate", "--help").stdout
+
+
+def test_a_new_family_stands_in_the_lists(monkeypatch):
+    class Another(type(families()[0])):
+        name = "sentence"
+        of = "letters"
+        tasks: ClassVar = {"spelling": families()[0].tasks["cola"]}
+
+    monkeypatch.setattr("graphdep.tasks.families", lambda: (Another(),))
+    lists = task_lists()
+    assert lists[TASKS] == "of letters: spelling (CoLA)"
+    assert lists[OWN_TASKS] == ""
+    assert lists[MODELS].startswith("of letters transformer, dt-lr, dt-rg, dt and ")
+
+
+def test_a_family_without_a_phrase_is_called_by_its_name():
+    class Short(TaskFamily):
+        name = "short"
+
+    assert Short.of == "short"

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from graphdep.training.evidence import Campaign, Design
+from graphdep.training.evidence import campaign as module
+from graphdep.training.evidence.ledger import Ledger, RunKey
+from graphdep.training.evidence.verdicts import decide, read_claims
+
+MINI = Path(__file__).parents[3] / "datasets" / "mini"
+CLAIM = {"name": "c", "text": "t", "source": "s", "a": "dt", "b": "transformer", "expected": "better"}
+SMALL = {
+    "title": "agreement",
+    "task": "agreement",
+    "metric": "test_accuracy",
+    "rows": ["transformer", "dt"],
+    "seeds": 2,
+    "files": {"raw_from": "agreement/raw"},
+    "settings": {
+        "hidden_channels": 8,
+        "ff_channels": 8,
+        "num_layers": 1,
+        "heads": 2,
+        "max_epochs": 1,
+        "min_freq": 1,
+    },
+    "claims": [{**CLAIM, "smallest": 0.1}],
+}
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """Makes a campaign of designs: their values over the small one's."""
+
+    def make(*designs: dict, **options: object) -> Campaign:
+        made = [
+            Design.of(f"d{number}", {**SMALL, **values}) for number, values in enumerate(designs or ({},))
+        ]
+        given = {"raw_from": MINI, "root": tmp_path / "data", "settings": {"accelerator": "cpu"}, **options}
+        return Campaign(made, tmp_path / "runs", tmp_path / "results", say=lambda text: None, **given)
+
+    return make
+
+
+def keys(campaign: Campaign) -> list[tuple]:
+    return [(design.name, key.tune, key.seed, key.row) for design, _, key in campaign.left()]
+
+
+def test_a_seed_of_every_row_first_and_tables_of_small_order_before(campaign):
+    tables = [{"name": "late"}, {"name": "early", "order": 1, "rows": ["dt"]}]
+    found = keys(campaign({}, {"tables": tables, "claims": []}))
+    assert found[:2] == [("d1", "", 0, "dt"), ("d1", "", 1, "dt")]
+    both = [(name, "", seed, row) for seed in (0, 1) for name in ("d0", "d1") for row in SMALL["rows"]]
+    assert found[2:] == both
+
+
+def test_a_row_waits_for_its_tuning_and_takes_the_best(campaign):
+    values = {"tune": {"lr": [0.1, 0.2, 0.3]}}
+    first = campaign(values)
+    assert keys(first) == [
+        ("d0", f"lr={value}", 0, row) for row in ("transformer", "dt") for value in (0.1, 0.2, 0.3)
+    ]
+    (design,), (table,) = first.designs, first.designs[0].tables
+    for value, score in ((0.1, 0.5), (0.2, 0.8), (0.3, 0.8)):
+        key = RunKey("", table.digest, "dt", f"lr={value}", 0)
+        first.ledgers["d0"].add(key, {"val_accuracy": score, "epochs": 1, "seconds_per_epoch": 1})
+    again = campaign(values)
+    assert keys(again)[-2:] == [("d0", "", 0, "dt"), ("d0", "", 1, "dt")]
+    config = again.config(design, table, RunKey("", table.digest, "dt", "", 1))
+    assert (config.lr, config.seed) == (0.2, 1)  # the first of equal ones
+    assert again.config(design, table, RunKey("", table.digest, "dt", "lr=0.3", 0)).lr == 0.3
+    with pytest.raises(ValueError, match="no lr of row transformer could be run"):
+        again.config(design, table, RunKey("", table.digest, "transformer", "", 1))
+
+
+def test_runs_from_first_to_verdict(campaign, tmp_path):
+    """Out of time, it goes on; a file that is missing and a run that dies are failures of theirs alone."""
+    broken = {"files": {"raw_from": "nowhere"}, "claims": []}
+    first = campaign({}, broken)
+    first.run(minutes=0)
+    assert not list((tmp_path / "results").glob("*"))
+    first.run(minutes=5)
+    states = {state.design: state for state in first.states()}
+    assert (states["d0"].done, states["d0"].left, states["d0"].seconds) == (4, 0, 0.0)
+    assert (states["d1"].failed, states["d1"].left) == (4, 0)
+    assert "raw_from" in states["d1"].errors["dt_seed0"]
+    ledger = Ledger(tmp_path / "results" / "d0.csv")
+    (table,) = first.designs[0].tables
+    for key in ledger.runs:
+        folder = first.folder(first.designs[0], key)
+        assert not list(folder.glob("*.ckpt"))
+        result = json.loads((folder / "result.json").read_text())
+        assert ledger.runs[key]["test_accuracy"] == pytest.approx(
+            result["metrics"]["test_accuracy"], rel=1e-5
+        )
+        assert ledger.runs[key]["floor_test_accuracy"] == pytest.approx(
+            result["floor"]["test_accuracy"], rel=1e-5
+        )
+        assert ledger.runs[key]["parameters"] == result["parameters"]
+    (row,) = decide(first)
+    assert (row["seeds"], row["over"]) == ("2", "seeds and examples")
+    a, b = (ledger.scores("", table.digest, name, "test_accuracy") for name in ("dt", "transformer"))
+    assert float(row["difference"]) == pytest.approx(sum(a.values()) / 2 - sum(b.values()) / 2, abs=1e-5)
+    assert float(row["low"]) <= float(row["difference"]) <= float(row["high"])
+    # Without the runs' folders it stays decided as it was; and what failed is tried again where asked to.
+    for path in (tmp_path / "runs" / "d0").rglob("predictions.csv"):
+        path.unlink()
+    assert decide(campaign()) == [row] == read_claims(tmp_path / "results" / "claims.csv")
+    assert keys(campaign({}, broken)) == []
+    assert len(keys(campaign({}, broken, retry=True))) == 4
+
+
+def test_scores_that_nobody_wrote_down_are_collected(campaign):
+    first = campaign()
+    (design,) = first.designs
+    key = RunKey("", design.tables[0].digest, "dt", "", 1)
+    folder = first.folder(design, key)
+    folder.mkdir(parents=True)
+    result = {"metrics": {"test_accuracy": 0.5}, "floor": {}, "epochs": 1, "seconds_per_epoch": 2.0}
+    (folder / "result.json").write_text(json.dumps(result)[:-5])
+    assert ("d0", "", 1, "dt") in keys(campaign())  # cut
+    (folder / "result.json").write_text(json.dumps(result))
+    assert ("d0", "", 1, "dt") not in keys(campaign())
+
+
+def test_without_predictions_the_interval_is_over_seeds(campaign):
+    first = campaign()
+    (design,) = first.designs
+    for row, scores in (("dt", (0.75, 1.0)), ("transformer", (0.25, 0.25))):
+        for seed, score in enumerate(scores):
+            key = RunKey("", design.tables[0].digest, row, "", seed)
+            first.ledgers["d0"].add(key, {"test_accuracy": score, "epochs": 1, "seconds_per_epoch": 1})
+            (found,) = decide(first)
+            state = "running" if (row, seed) < ("transformer", 1) and row == "transformer" else None
+            if state:
+                assert (found["verdict"], found["seeds"]) == (state, "1")
+    (found,) = decide(first)
+    assert (found["over"], float(found["difference"]), found["df"]) == ("seeds", 0.625, "1")
+    assert float(found["standard_error"]) == pytest.approx(0.125)  # of .5 and .75
+
+
+def test_a_worker_that_is_killed_is_replaced(campaign, monkeypatch):
+    first = campaign({"rows": ["dt"], "seeds": 1, "claims": []})
+    started = []
+
+    class Killed(module.Worker):
+        def start(self, job):
+            if not started:
+                self.process.terminate()
+                self.process.join()
+            started.append(job.title)
+            try:
+                super().start(job)
+            except OSError:
+                self.job = job
+
+    monkeypatch.setattr(module, "Worker", Killed)
+    begin = time.monotonic()
+    first.run(minutes=2)
+    assert time.monotonic() - begin < 100
+    (state,) = first.states()
+    assert (state.done, state.failed) == (0, 1)
+    assert "the process ended with code" in state.errors["dt_seed0"]

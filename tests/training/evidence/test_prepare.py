@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from graphdep.training.evidence import Campaign, Design
+from graphdep.training.evidence.prepare import prepare
+
+MINI = Path(__file__).parents[3] / "datasets" / "mini"
+DESIGN = {
+    "title": "agreement",
+    "task": "agreement",
+    "metric": "test_accuracy",
+    "rows": ["dt", "dt@parser"],
+    "seeds": 1,
+    "files": {"raw_from": "raw", "vectors": "vectors/small.txt"},
+    "settings": {
+        "hidden_channels": 8,
+        "ff_channels": 8,
+        "num_layers": 1,
+        "heads": 2,
+        "max_epochs": 1,
+        "min_freq": 1,
+    },
+}
+
+
+def test_a_prepared_folder_is_all_that_is_needed(tmp_path):
+    raw, root = tmp_path / "corpora", tmp_path / "prepared"
+    shutil.copytree(MINI / "agreement" / "raw", raw / "raw")
+    (raw / "vectors").mkdir()
+    (raw / "vectors" / "small.txt").write_text("the 1 2\nnobody-says-this 3 4\n")
+    design, options = Design.of("d", DESIGN), {"say": lambda text: None, "settings": {"accelerator": "cpu"}}
+    told: list[str] = []
+    size = prepare(Campaign([design], "no", "no", raw_from=raw, root=root, **options), say=told.append)
+    assert told == ["d dt", "d dt@parser"]
+    assert size == sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
+    assert (root / "files" / "vectors" / "small.txt").read_text() == "the 1 2\n"
+    shutil.rmtree(raw)
+    campaign = Campaign([design], tmp_path / "runs", tmp_path / "results", root=root, **options)
+    campaign.run(minutes=5)
+    (state,) = campaign.states()
+    assert (state.done, state.failed, dict(state.errors)) == (2, 0, {})
+
+
+def test_errors(tmp_path):
+    design = Design.of("d", DESIGN)
+    with pytest.raises(ValueError, match="from 'raw_from' to 'root': give it both"):
+        prepare(Campaign([design], "no", "no", raw_from=tmp_path))
+    with pytest.raises(FileNotFoundError, match="design d: raw_from '.*' is not there"):
+        prepare(Campaign([design], "no", "no", raw_from=tmp_path, root=tmp_path / "prepared"))

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from graphdep.metrics.found_labels import WORD_F1
+from graphdep.training import TrainConfig, train
+from graphdep.training.runner.run_checkpoint import RunCheckpoint
+
+
+def epochs_of(checkpoint: RunCheckpoint, scores: list[float], losses: list[float]) -> int:
+    """After how many of these epochs a run ends."""
+    trainer = SimpleNamespace(should_stop=False, save_checkpoint=lambda path: None)
+    for epoch, (score, loss) in enumerate(zip(scores, losses)):
+        trainer.current_epoch, trainer.callback_metrics = epoch, {"train_loss": loss}
+        checkpoint.on_train_epoch_end(trainer, SimpleNamespace(val_scores={"val_f1": score}))
+        if trainer.should_stop:
+            break
+    return checkpoint.epochs
+
+
+def checkpoint_of(tmp_path, floor: float | None = 0.0, patience: int | None = 2) -> RunCheckpoint:
+    return RunCheckpoint(tmp_path, None, WORD_F1, patience, floor=lambda task: floor)
+
+
+FALLING = [3.0, 2.9, 2.8, 2.7, 2.6, 2.5, 2.4]
+
+
+@pytest.mark.parametrize(
+    ("scores", "losses", "ends"),
+    [
+        ([0.3, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2], FALLING, 3),  # as ever
+        ([0.0] * 7, FALLING, 7),  # on its plateau, and the loss still falls
+        ([0.01] + [0.0] * 6, FALLING, 7),  # the first epoch was noise
+        ([0.0] * 7, [3.0] * 7, 3),  # it learns nothing any more
+        ([0.0] * 7, [3.0, 2.9, 3.1, 2.95, 2.0, 1.0, 0.5], 4),  # lower than before is not lower than ever
+        ([0.0, 0.1, 0.05, 0.0, 0.05, 0.2, 0.2], FALLING, 5),  # one of the three does not count
+    ],
+)
+def test_epochs_without_any_skill_do_not_count_while_the_loss_falls(tmp_path, scores, losses, ends):
+    assert epochs_of(checkpoint_of(tmp_path), scores, losses) == ends
+
+
+def test_a_floor_that_nobody_knows_changes_nothing(tmp_path):
+    assert epochs_of(checkpoint_of(tmp_path, floor=None), [0.0] * 7, FALLING) == 3
+    assert epochs_of(checkpoint_of(tmp_path, patience=None), [0.0] * 7, [3.0] * 7) == 7
+
+
+def test_a_file_from_before_counts_all_epochs(tmp_path):
+    checkpoint = checkpoint_of(tmp_path)
+    state = {"best": 0.1, "best_epoch": 1, "epochs": 3, "best_scores": {}, "seconds": [1.0] * 3}
+    checkpoint.load_state_dict(state)
+    assert checkpoint.stopped_early
+    again = checkpoint_of(tmp_path)
+    again.load_state_dict(checkpoint.state_dict())
+    assert again.waited == 2
+
+
+@pytest.fixture
+def rare(tmp_path) -> TrainConfig:
+    """Words of which few are a finding, so that a model finds none for long."""
+    rows = [{"words": [f"w{n}", "x", "y", "z", "."], "labels": ["A", *"OOOO"]} for n in range(20)]
+    path = tmp_path / "rare.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "accelerator": "cpu"}
+    own = {"task": "labels", "train": str(path), "root": str(tmp_path / "root"), "parser": "chain"}
+    return TrainConfig.of("transformer", **own, **sizes, max_epochs=6, patience=2, dropout=0.0)
+
+
+def test_a_small_corpus_is_not_given_up_where_it_says_nothing_yet(rare, tmp_path):
+    out = io.StringIO()
+    result = train(rare.replace(lr=1e-3), tmp_path / "falls", console=Console(file=out))
+    assert result["epochs"] == 6
+    assert result["stopped"] == ""
+    assert "stopped early" not in out.getvalue()
+
+
+def test_the_last_line_says_why_a_run_has_ended(rare, tmp_path):
+    out = io.StringIO()
+    config = rare.replace(lr=1e-30)  # nothing falls
+    result = train(config, tmp_path / "stays", console=Console(file=out, width=200))
+    said = "stopped early: no better val_f1 for 2 epochs (--set patience=none goes on)"
+    assert (result["epochs"], result["stopped"]) == (3, said)
+    assert out.getvalue().splitlines()[-1].endswith(said)
