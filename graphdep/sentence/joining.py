@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from graphdep.sentence.sentence import Row, Sentence, moved_copy, parse_deps
 
+ROOTS = ("first", "all")
 Deps = list[tuple[str, str]]
 
 
@@ -20,12 +21,11 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
     Raises:
         ValueError: If there is no sentence, or :obj:`roots` is unknown.
     """
+    check_roots(roots)
     if not sentences:
         raise ValueError("'sentences' is empty: there is nothing to join")
     if len(sentences) == 1:
         return sentences[0]
-    if roots not in ("first", "all"):
-        raise ValueError(f"'roots' must be 'first' or 'all' (got {roots!r})")
     joined = _Joined(sentences[0].head.index(0) + 1 if roots == "first" else 0)
     for sentence in sentences:
         joined.add(sentence)
@@ -44,6 +44,12 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
         misc=_column(sentences, "misc"),
         multiroot=joined.head.count(0) > 1,
     )
+
+
+def check_roots(roots: str) -> None:
+    """Raises :class:`ValueError` if no roots are called so."""
+    if roots not in ROOTS:
+        raise ValueError(f"'roots' must be 'first' or 'all' (got {roots!r})")
 
 
 class _Joined:

@@ -141,8 +141,9 @@ def dam(
     for none. Where ROOT stands for the sentence, ``overview=("CLS", "ROOT")`` gives it the view that the
     paper gives [CLS]. ``direction`` and ``position`` are those of :class:`RelationEdges` and
     :class:`RelationNodes`; relation nodes that ``"sequence"`` puts beyond the positions of a pretrained
-    encoder share its last one. Not in the paper: ``relation_links`` lets relations of arcs that share a word
-    see each other, and ``labels=False`` makes all of them one, see :class:`Unlabelled`.
+    encoder share its last one, and with ``"none"`` they have neither position nor segment. Not in the paper:
+    ``relation_links`` lets relations of arcs that share a word see each other, and ``labels=False`` makes all
+    of them one, see :class:`Unlabelled`.
     """
     words = ("ROOT", "WORD", "CLS", "SEP", "EOU")
     edges = CompleteEdges(node_types=words, implicit=implicit) | RelationEdges(direction, pieces=pieces)

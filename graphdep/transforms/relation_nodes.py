@@ -26,8 +26,12 @@ class RelationNodes(BaseTransform):
 
     Args:
         position: Position of the relation nodes: ``"sequence"`` counts on from the largest position of the
-            example, ``"dependent"`` takes that of the dependent, ``"zero"`` gives all 0.
-            (default: ``"sequence"``)
+            example, ``"dependent"`` takes that of the dependent, ``"zero"`` gives all 0, and ``"none"`` gives
+            all -1, for which a :class:`~graphdep.nn.pretrained.PretrainedEncoder` adds neither a position nor
+            a segment: section 3.3 of the paper gives relations a label and a type embedding and speaks of no
+            other. Encoders expect places of all that they read, and a program that appends tokens gives them
+            some unless it takes care not to; what the authors' has is not known. ``"sequence"``, which all
+            earlier results have, is the default. (default: ``"sequence"``)
 
     Shapes:
         - every key of the node table: :math:`(|\mathcal{V}| + |\mathcal{A}|)`
@@ -47,7 +51,7 @@ class RelationNodes(BaseTransform):
     """
 
     def __init__(self, position: str = "sequence") -> None:
-        self.position = choice("position", position, ("sequence", "dependent", "zero"))
+        self.position = choice("position", position, ("sequence", "dependent", "zero", "none"))
 
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("arc_node_index", "x"))
@@ -83,6 +87,8 @@ class RelationNodes(BaseTransform):
         position = nodes["position"]
         if self.position == "zero":
             return torch.zeros_like(dependent)
+        if self.position == "none":
+            return torch.full_like(dependent, -1)
         if self.position == "dependent":
             return position[dependent]
         last = position.new_zeros(nodes.ptr.numel() - 1)

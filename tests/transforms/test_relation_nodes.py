@@ -13,7 +13,7 @@ from graphdep.testing.law import assert_same_batch
 from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import CompleteEdges, RelationNodes, SelfLoops
 
-positions = st.sampled_from(["sequence", "dependent", "zero"])
+positions = st.sampled_from(["sequence", "dependent", "zero", "none"])
 
 
 def slow_relation_nodes(data: Data, position: str) -> Data:
@@ -25,7 +25,8 @@ def slow_relation_nodes(data: Data, position: str) -> Data:
     }
     last, nodes = max(rows["position"]), []
     for k, (dependent, label) in enumerate(zip(data.arc_index[1].tolist(), data.arc_type.tolist())):
-        place = {"sequence": last + 1 + k, "dependent": rows["position"][dependent], "zero": 0}[position]
+        places = {"sequence": last + 1 + k, "dependent": rows["position"][dependent], "zero": 0, "none": -1}
+        place = places[position]
         nodes.append(len(rows["depth"]))
         new = {"node_type": NodeType.RELATION, "governor_index": nodes[-1], "deprel": label, "depth": -1}
         new |= {"utterance": rows["utterance"][dependent], "word": -1, "position": place}

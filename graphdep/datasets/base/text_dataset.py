@@ -48,9 +48,9 @@ class TextDataset(ParsedDataset):
         enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint()}
         return {"parser": self.parser_fingerprint, **enhanced}
 
-    def trees_of_texts(self, texts: Sequence[str]) -> list[Sentence]:
+    def trees_of_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:
         """One tree a text (:func:`parse_joined`)."""
-        trees, failures = parse_joined(self._parser, texts)
+        trees, failures = parse_joined(self._parser, texts, roots=roots)
         self.parser_failures += failures
         return self._enhanced(trees)
 

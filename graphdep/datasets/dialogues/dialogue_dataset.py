@@ -21,6 +21,7 @@ from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
+from graphdep.sentence.joining import check_roots
 from graphdep.sentence.truncation import truncate
 from graphdep.vocab import EOU_ID, UNK_ID, Vocab
 from graphdep.vocab.pieces import PieceVocab
@@ -68,7 +69,7 @@ class DialogueDataset(TextDataset):
 
     Args:
         root, split, parser: As in :class:`TextDataset`.
-        max_turns, max_words, min_freq, overlap, pieces, vocab, options: See :class:`DialogueOptions`.
+        max_turns, max_words, min_freq, roots, overlap, pieces, vocab, options: See :class:`DialogueOptions`.
 
     Shapes:
         - the node table of :func:`graphdep.to_data` with ROOT nodes; ``position`` counts through the example
@@ -92,6 +93,7 @@ class DialogueDataset(TextDataset):
         max_turns: int = 4,
         max_words: int = 50,
         min_freq: int = 3,
+        roots: str = "all",
         overlap: str = "keep",
         pieces: int | None = None,
         vocab: Vocab | None = None,
@@ -107,7 +109,8 @@ class DialogueDataset(TextDataset):
             raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
         if pieces is not None and vocab is not None and not isinstance(vocab, PieceVocab):
             raise ValueError(f"'pieces' is {pieces}, but 'vocab' has words (got {vocab!r})")
-        self.max_turns, self.max_words = max_turns, max_words
+        check_roots(roots)
+        self.max_turns, self.max_words, self.roots = max_turns, max_words, roots
         self.overlap, self.pieces = overlap, pieces
         if overlap == "drop":
             self.train_is_for = "overlap='drop' compares with it"
@@ -123,6 +126,7 @@ class DialogueDataset(TextDataset):
             "max_words": self.max_words,
             "overlap": self.overlap,
             "pieces": self.pieces,
+            **({} if self.roots == "first" else {"roots": self.roots}),  # as files were named before
         }
 
     def context(self, number: int) -> list[list[str]]:
@@ -177,7 +181,7 @@ class DialogueDataset(TextDataset):
         dialogues = self.read(Path(self.raw_dir), split)
         chosen = _Chosen(dialogues, limit, self._train_turns(split), drop)
         texts = [text for texts, _ in chosen.dialogues for text in texts]
-        trees = iter(self.trees_of_texts(texts))
+        trees = iter(self.trees_of_texts(texts, self.roots))
         if split == self.split:
             self.train_overlap = chosen.overlap()
             self.warnings, self.one_turn_dialogues = chosen.warnings, chosen.one_turn

@@ -11,6 +11,9 @@ class DialogueOptions(SavedOptions, total=False):
     Args:
         max_turns: The number of turns of a context, the last ones. (default: :obj:`4`)
         max_words: The number of words of a turn, the first ones. (default: :obj:`50`)
+        roots: Of a turn of several sentences, which is one tree, ``"all"`` roots stay roots, as in the parse,
+            or those after the ``"first"`` hang on it as ``parataxis``, see
+            :func:`~graphdep.sentence.join_sentences`. (default: ``"all"``)
         overlap: ``"keep"`` or ``"drop"``: whether to leave out the examples of val and test whose last turn
             and response follow each other in the training split, too. (default: ``"keep"``)
         pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
@@ -19,5 +22,6 @@ class DialogueOptions(SavedOptions, total=False):
 
     max_turns: int
     max_words: int
+    roots: str
     overlap: str
     pieces: int | None

@@ -17,6 +17,7 @@ from graphdep.datasets.post_training.post_training_key import PostTrainingKey
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
+from graphdep.sentence.joining import check_roots
 from graphdep.vocab import RelationVocab, Tokens
 
 Utterance = str | Sentence
@@ -57,6 +58,8 @@ class PostTrainingDataset(Dataset):
         parser: Makes the trees of texts: a name for :func:`graphdep.parsing.resolve_parser`, or a parser.
             :obj:`None` cuts texts at white space and makes chains of them, which are no syntax, but the edges
             of ``resolve("transformer")`` do not ask for any. (default: :obj:`None`)
+        roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, which the
+            encoder is for, or those after the ``"first"`` depend on it. (default: ``"all"``)
         relations: Ids of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
         short_context: Utterances of a context. (default: :obj:`3`)
         max_length: Nodes of a sample at most. (default: :obj:`240`)
@@ -91,6 +94,7 @@ class PostTrainingDataset(Dataset):
         masking: Masking,
         *,
         parser: str | Parser | None = None,
+        roots: str = "all",
         relations: RelationVocab | None = None,
         short_context: int = 3,
         max_length: int = 240,
@@ -98,6 +102,7 @@ class PostTrainingDataset(Dataset):
         seed: int = 0,
         transform: Callable[[Data], Data] | None = None,
     ) -> None:
+        check_roots(roots)
         if short_context < 1:
             raise ValueError(f"'short_context' must be at least 1 (got {short_context})")
         if len(shares) != 3 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
@@ -109,7 +114,8 @@ class PostTrainingDataset(Dataset):
         self.shares, self.seed = shares, seed
         self.dialogues, self._counts = _without_blank(dialogues)
         if parser is not None:
-            self.dialogues, self._counts["parser_failures"] = _parsed(self.dialogues, resolve_parser(parser))
+            parsed = _parsed(self.dialogues, resolve_parser(parser), roots)
+            self.dialogues, self._counts["parser_failures"] = parsed
         if len(self.dialogues) < 2 and shares[RANDOM] > 0:
             raise ValueError(
                 f"'dialogues' must be at least 2 with an utterance, to draw a response of another one (got "
@@ -209,9 +215,11 @@ def _without_blank(
     return left, {"blank_utterances": blank, "empty_dialogues": len(kept) - len(left)}
 
 
-def _parsed(dialogues: list[list[Utterance]], parser: Parser) -> tuple[list[list[Utterance]], int]:
+def _parsed(
+    dialogues: list[list[Utterance]], parser: Parser, roots: str
+) -> tuple[list[list[Utterance]], int]:
     """Trees in place of texts, each different text parsed once, and how many of them are chains."""
     texts = list(dict.fromkeys(u for dialogue in dialogues for u in dialogue if isinstance(u, str)))
-    trees, failures = parse_joined(parser, texts)
+    trees, failures = parse_joined(parser, texts, roots=roots)
     tree = dict(zip(texts, trees))
     return [[tree[u] if isinstance(u, str) else u for u in dialogue] for dialogue in dialogues], failures

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
@@ -76,7 +77,8 @@ def check_nodes(data: Data, has_relations: bool) -> Tensor:
 
 
 def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
-    """The position of each node; RELATION nodes beyond the last one share it.
+    """The position of each node; RELATION nodes beyond the last one share it, and those without one, of -1,
+    have 0, which :func:`without_places` keeps from them.
 
     Args:
         data: One example or a batch.
@@ -86,17 +88,57 @@ def positions(data: Data, related: Tensor, max_length: int) -> Tensor:
     Raises:
         ValueError: If another node is beyond it.
     """
-    position = data.position.index_copy(0, related, data.position[related].clamp(max=max_length - 1))
+    inside = data.position[related].clamp(min=0, max=max_length - 1)
+    position = data.position.index_copy(0, related, inside)
     beyond = (position >= max_length).nonzero()
     if beyond.numel():
         batch = data.get("batch")
         example = 0 if batch is None else int(batch[beyond[0]])
-        inside = position if batch is None else position[batch == example]
+        own = position if batch is None else position[batch == example]
         raise ValueError(
-            f"example {example} has {int(inside.max()) + 1} positions, the encoder {max_length}: give a "
+            f"example {example} has {int(own.max()) + 1} positions, the encoder {max_length}: give a "
             "smaller 'max_length' where the data is made"
         )
     return position
+
+
+@contextmanager
+def without_places(model: Any, data: Data, related: Tensor) -> Iterator[None]:
+    """Within it, the model adds no position and no segment to the RELATION nodes of position -1.
+
+    Args:
+        model: The model, whose embeddings of positions and of segments have hooks within it.
+        data: One example or a batch.
+        related: The RELATION nodes.
+
+    Raises:
+        ValueError: If there are such nodes, and positions are no embedding of the model's.
+    """
+    tables = [module for name, module in model.named_modules() if _is_place(name, module)]
+    if not related.numel() or not tables:  # to ask for the positions would stall a GPU
+        if related.numel() and bool((data.position[related] < 0).any()):
+            raise ValueError(
+                f"{type(model).__name__} adds no embedding of positions to words, which relations could be "
+                "without: give RelationNodes() another 'position' than 'none'"
+            )
+        yield
+        return
+    nowhere = (data.position < 0)[None, :, None]
+
+    def leave_out(table: nn.Module, inputs: Any, places: Tensor) -> Tensor:
+        return places.masked_fill(nowhere, 0)
+
+    handles = [table.register_forward_hook(leave_out) for table in tables]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _is_place(name: str, module: nn.Module) -> bool:
+    of_places = ("position_embeddings", "token_type_embeddings")
+    return isinstance(module, nn.Embedding) and name.endswith(of_places)
 
 
 def node_inputs(

@@ -22,7 +22,14 @@ from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.pretrained._added import check_shared, make_terms, try_terms
 from graphdep.nn.pretrained._edge_sender import EdgeSender
-from graphdep.nn.pretrained._input import check_nodes, check_texts, node_inputs, positions, warn_of_cuts
+from graphdep.nn.pretrained._input import (
+    check_nodes,
+    check_texts,
+    node_inputs,
+    positions,
+    warn_of_cuts,
+    without_places,
+)
 from graphdep.nn.pretrained._layers import edges_of_layers
 from graphdep.nn.pretrained._saving import save
 from graphdep.nn.pretrained.anatomy import attention_modules, depths, examine, hook_blocks, run_model
@@ -145,9 +152,10 @@ class PretrainedEncoder(TextEncoder):
         """Lets the encoder read RELATION nodes, which ``resolve("dam")`` makes of arcs.
 
         Their input is ``embedding(deprel)`` in place of a word embedding; positions, segments, LayerNorm and
-        dropout come on top as for words. Where there are more nodes than positions, the relation nodes beyond
-        the last position share it; words beyond it are refused. The module is moved to the device and type of
-        the model.
+        dropout come on top as for words, but neither position nor segment for relation nodes of position -1
+        (``resolve("dam", position="none")``). Where there are more nodes than positions, the relation nodes
+        beyond the last position share it; words beyond it are refused. The module is moved to the device and
+        type of the model.
 
         Args:
             embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with
@@ -263,6 +271,7 @@ class PretrainedEncoder(TextEncoder):
         edges: Edges = "transformer",
         *,
         relations: RelationVocab | None = None,
+        roots: str = "all",
         arcs: str = "basic",
         copies: str = "word",
         max_length: int | None = None,
@@ -279,6 +288,9 @@ class PretrainedEncoder(TextEncoder):
             edges: A preset, made with ``implicit=True``, or a transform. (default: ``"transformer"``)
             relations: Ids of relations, e.g. those that a model was trained with.
                 (default: a fresh :class:`~graphdep.RelationVocab`)
+            roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, so
+                that words have the depths of their own sentences; or those after the ``"first"`` depend on
+                it, as in the tasks on sentences. (default: ``"all"``)
             arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
                 parser gives none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
             copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
@@ -286,8 +298,9 @@ class PretrainedEncoder(TextEncoder):
             max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)
 
         Raises:
-            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`arcs` or
-                :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has positions for.
+            ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`roots`,
+                :obj:`arcs` or :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has
+                positions for.
         """
         length = self.max_length if max_length is None else max_length
         if length > self.max_length:
@@ -296,7 +309,7 @@ class PretrainedEncoder(TextEncoder):
             )
         parts = check_texts(texts)
         trees, self.parser_failures = parse_joined(
-            resolve_parser(parser, arcs=arcs), [text for part in parts for text in part]
+            resolve_parser(parser, arcs=arcs), [text for part in parts for text in part], roots=roots
         )
         ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
         relations = RelationVocab() if relations is None else relations
@@ -407,7 +420,8 @@ class PretrainedEncoder(TextEncoder):
                 graph.weights.extend([nothing] * self.num_layers)
             return x, [x] * (self.num_layers + 1)
         nodes = node_inputs(self.model, self.relations, self.marks, data, related)
-        return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
+        with without_places(self.model, data, related):
+            return run_model(self.model, self.anatomy, nodes, position, data.segment, graph, return_layers)
 
     def _edges_of(self, data: Data, weights: list[tuple[Tensor, Tensor]] | None = None) -> LayerEdges:
         modules = attention_modules(self.model, self.anatomy)

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.decoding import DecodeConfig
+from graphdep.sentence.joining import ROOTS
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
 from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
+
+_OF_DATA = ("max_turns", "max_words", "lower", "pieces", "roots")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +22,9 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation" (DRA) where it gives
     them. It gives neither the size of the feed-forward layers nor dropout, epochs, or how it decodes.
 
-    What else it leaves open, and is chosen here: a turn of several sentences is one tree (their roots hang on
-    the first one's as ``parataxis``); the four turns are those of the context; words are looked up in lower
-    case; a response that is longer than :obj:`max_words` ends there; Transformer+DRA, which has no positions,
-    does not know the order of the turns either.
+    What else it leaves open, and is chosen here: the four turns are those of the context; words are looked up
+    in lower case; a response that is longer than :obj:`max_words` ends there; Transformer+DRA, which has no
+    positions, does not know the order of the turns either.
 
     Args:
         encoder: ``"transformer"``, ``"lisa"``, ``"gate"``, and ``"dialogbert"`` over the edges;
@@ -39,6 +41,11 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         norm_first: Read by the Transformers over edges and by the decoder. (default: :obj:`False`)
         mur, duor: DialogBERT's objectives beside the response: masked utterance regression, and ranking of
             the utterances' order. (default: :obj:`True`)
+        roots: What becomes of the roots of a turn of several sentences, which is one tree: ``"all"`` stay
+            roots, or those after the ``"first"`` hang on it as ``parataxis``. In Eq. 2 the row of ROOT, which
+            sees all words, is the only one over more than one sentence: a word sees the dependents that the
+            parser gives it. That is ``"all"``. With ``"first"``, which runs had before there was a choice,
+            the first root sees the others, too, over arcs that no parse has. (default: ``"all"``)
         max_turns, max_words: Turns of a context and words of an utterance at most. (default: :obj:`4`,
             :obj:`50`)
         lower: Look words up in lower case. (default: :obj:`True`)
@@ -80,6 +87,7 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     embedding_scale: bool = setting(False, published=True, later=True)
     mur: bool = setting(True, defines=True)
     duor: bool = setting(True, defines=True)
+    roots: str = setting("all", choices=ROOTS, free=True, earlier="first")
     max_turns: int = setting(4, published=True, free=True)
     max_words: int = setting(50, published=True, free=True)
     lower: bool = True
@@ -121,7 +129,7 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         self.decoding()
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        options = {name: getattr(self, name) for name in ("max_turns", "max_words", "lower", "pieces")}
+        options = {name: getattr(self, name) for name in _OF_DATA}
         return options if split == "train" else {**options, "overlap": self.overlap}
 
     def decoded(self) -> str:

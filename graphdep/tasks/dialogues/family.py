@@ -103,7 +103,7 @@ class DialogueFamily(TaskFamily):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, as far as the model reads them."""
         config = cast(DialogueConfig, config)
-        trees, _ = parse_joined(parser, texts[-config.max_turns :])
+        trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
         trees = [truncate(tree, config.max_words) for tree in trees]
         return join_utterances([utterance_data(tree, vocab, relations) for tree in trees]), trees
 

@@ -146,7 +146,7 @@ class Responder:
 
     def _examples(self, contexts: list[list[str]]) -> list[Data]:
         texts = list(dict.fromkeys(turn for context in contexts for turn in context))
-        trees, self.parser_failures = parse_joined(self.parser, texts)
+        trees, self.parser_failures = parse_joined(self.parser, texts, roots=self.config.roots)
         utterances = {
             text: utterance_data(truncate(tree, self.config.max_words), self.vocab, self.relations)
             for text, tree in zip(texts, trees)

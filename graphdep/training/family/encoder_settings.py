@@ -14,7 +14,7 @@ from graphdep.training.family.setting import setting
 from graphdep.transforms import PRESETS, preset_options
 
 _LINKS = ("both", "to_word", "to_relation", "none")
-_POSITIONS = ("sequence", "dependent", "zero")
+_POSITIONS = ("sequence", "dependent", "zero", "none")
 # Which settings only some models read.
 _OF_PIECES = ("pieces", "max_length")
 _OF_TERMS = ("relation_terms", "relation_start")
@@ -48,7 +48,8 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         links, cls_links, relation_links, relation_position: Of edges ``"dam"``: which of a word and its
             relation node reads the other (``"both"``, ``"to_word"``, ``"to_relation"``, ``"none"``), whether
             [CLS] and relation nodes see one another, whether relation nodes of one word do, and their
-            positions (``"sequence"``, ``"dependent"``, ``"zero"``). (default: ``"both"``, :obj:`True`,
+            positions (``"sequence"``, ``"dependent"``, ``"zero"``, or ``"none"``, no segment either, see
+            :class:`~graphdep.transforms.RelationNodes`). (default: ``"both"``, :obj:`True`,
             :obj:`False`, ``"sequence"``)
         type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
         max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)

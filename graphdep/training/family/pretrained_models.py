@@ -66,6 +66,10 @@ PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
     "bert-dam-untyped": _bert_dam(
         "DAM without the vector that all relation nodes share", type_embedding=False
     ),
+    "bert-dam-nopos": _bert_dam(
+        "DAM whose relation nodes have no position and no segment: label and type alone (section 3.3)",
+        relation_position="none",
+    ),
     "bert-dam-nocls": _bert_dam("DAM whose [CLS] and relation nodes do not see one another", cls_links=False),
     "bert-dam-to-word": _bert_dam("DAM whose words read relations and not the other way", links="to_word"),
     "bert-dam-to-relation": _bert_dam(

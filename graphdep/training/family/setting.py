@@ -19,6 +19,7 @@ def setting(
     published: bool | None = None,
     free: bool | None = None,
     late: bool | None = None,
+    earlier: T | None = None,
     later: bool | None = None,
     place: bool | None = None,
 ) -> T:
@@ -35,6 +36,8 @@ def setting(
         published: The paper's figures were made with it, too; beside other values they say nothing.
         free: The weights do not depend on it.
         late: It is read only after the training, and so is free.
+        earlier: It came later, with another default than what runs did before, which this is: it leaves a
+            run the digest that it had, and settings of before have it.
         later: It came later: at its default it leaves a run the digest that it had without it.
         place: It says where a run is computed or where its files lie, which is not what it computes.
     """
@@ -45,6 +48,7 @@ def setting(
         "published": published,
         "free": free,
         "late": late,
+        "earlier": earlier,
         "later": later,
         "place": place,
     }
@@ -64,9 +68,11 @@ class Marked:
 
 
 class Told(Generic[T]):
-    """Choices or least values of a class' settings that have them, by name: an attribute of the class."""
+    """Choices, least values or values of before of a class' settings that have them, by name: an attribute of
+    the class.
+    """
 
-    def __init__(self, key: Literal["choices", "at_least"]) -> None:
+    def __init__(self, key: Literal["choices", "at_least", "earlier"]) -> None:
         self.key = key
 
     def __get__(self, instance: object, owner: type) -> dict[str, T]:

@@ -157,6 +157,7 @@ class TrainConfig:
     places = Marked("place")
     choices = Told[tuple[str | None, ...]]("choices")
     at_least = Told[float]("at_least")
+    earlier = Told[Any]("earlier")
 
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -291,6 +292,7 @@ class TrainConfig:
         if "tree" in state:  # their name before there were those of a corpus
             state["trees"] = state.pop("tree") or "parser"
         own.check_keys(state)
+        state = {**own.earlier, **state}
         for name in own.edge_settings:
             if isinstance(state.get(name), str):
                 check_known(state[name])
@@ -381,6 +383,7 @@ class TrainConfig:
         """Eight hexadecimal digits of everything that decides the result, and of ``data``'s digest."""
         later = self.later
         defaults = {field.name: field.default for field in dataclasses.fields(self) if field.name in later}
+        defaults |= self.earlier
         state = {
             key: value
             for key, value in self.to_dict().items()

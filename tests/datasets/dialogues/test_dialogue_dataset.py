@@ -15,6 +15,7 @@ from graphdep.parsing.parsed import Parsed
 from graphdep.sentence import join_sentences
 from graphdep.sentence.truncation import truncate
 from graphdep.testing.law import assert_same_data
+from graphdep.transforms import resolve
 from graphdep.vocab.pieces import PieceVocab
 
 TRAIN = [
@@ -53,15 +54,16 @@ def load(tmp_path, parser, write) -> Callable[..., DailyDialog]:
     return load
 
 
-def tree(text: str, max_words: int = 50) -> Sentence:
-    return truncate(join_sentences([Sentence.chain(part.split()) for part in text.split("|")]), max_words)
+def tree(text: str, max_words: int = 50, roots: str = "all") -> Sentence:
+    chains = [Sentence.chain(part.split()) for part in text.split("|")]
+    return truncate(join_sentences(chains, roots=roots), max_words)
 
 
-def slow(dialogues, vocab, max_turns=4, max_words=50):
+def slow(dialogues, vocab, max_turns=4, max_words=50, roots="all"):
     """Every example the obvious way, from the texts."""
     examples = []
     for turns in dialogues:
-        trees = [tree(turn, max_words) for turn in turns]
+        trees = [tree(turn, max_words, roots) for turn in turns]
         for turn in range(1, len(turns)):
             data = to_data(trees[:turn][-max_turns:], vocab=vocab, positions="example")
             data.target_ids = torch.tensor([vocab[w] for w in trees[turn].form] + [4])
@@ -69,7 +71,11 @@ def slow(dialogues, vocab, max_turns=4, max_words=50):
     return examples
 
 
-@pytest.mark.parametrize("options", [{}, {"max_turns": 1}, {"max_turns": 2, "max_words": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"max_turns": 1}, {"max_turns": 2, "max_words": 2}, {"roots": "first"}, {"roots": "all"}],
+    ids=str,
+)
 def test_examples_are_those_of_the_texts(load, options):
     dataset = load(**options)
     expected = slow(TRAIN, dataset.vocab, **options)
@@ -82,6 +88,34 @@ def test_examples_are_those_of_the_texts(load, options):
         del data.dialogue, data.turn
         assert_same_data(data, other)
     assert dataset.describe()["target_tokens"] == sum(len(data.target_ids) for data in expected)
+
+
+def dra(sentences: list[list[str]]) -> set[tuple[int, int]]:
+    """Eq. 2 over the dependencies of a parser, a sentence after the other: pairs (i, j) in which node i sees
+    node j. ROOT, node 0, sees all words, a word its dependents, and each node itself.
+    """
+    pairs, start = {(0, node) for node in range(sum(map(len, sentences)) + 1)}, 0
+    for words in sentences:  # chains: each word is the dependent of the one before
+        pairs |= {(start + word, start + word + 1) for word in range(1, len(words))}
+        pairs |= {(start + word, start + word) for word in range(1, len(words) + 1)}
+        start += len(words)
+    return pairs
+
+
+@pytest.mark.parametrize(("roots", "more"), [({}, set()), ({"roots": "first"}, {(1, 3), (1, 6)})])
+def test_a_turn_of_three_sentences_has_the_rows_of_equation_2(load, write, roots, more):
+    write(train=[["I agree | how are you | fine", "Fine"]])
+    data = resolve("dra")(load(**roots)[0])
+    expected = dra([["I", "agree"], ["how", "are", "you"], ["fine"]]) | more
+    assert {*map(tuple, data.edge_index.flip(0).T.tolist())} == expected
+
+
+def test_a_cut_turn_keeps_the_roots_that_are_left(load, write):
+    write(train=[["I agree | how are you | fine", "Fine"]])
+    for max_words, roots in ((6, 3), (4, 2), (2, 1)):
+        depth = load(max_words=max_words)[0].depth
+        assert depth.numel() == max_words + 1
+        assert int((depth == 1).sum()) == roots
 
 
 def test_words_and_texts(load):
@@ -124,7 +158,14 @@ def test_processed_files_are_loaded_without_parsing(load, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [{"max_turns": 3}, {"max_words": 9}, {"overlap": "drop"}, {"pieces": 270}, {"min_freq": 2}],
+    [
+        {"roots": "first"},
+        {"max_turns": 3},
+        {"max_words": 9},
+        {"overlap": "drop"},
+        {"pieces": 270},
+        {"min_freq": 2},
+    ],
     ids=str,
 )
 def test_other_options_have_another_file(load, options):
@@ -292,6 +333,8 @@ def test_errors(load):
     for name in ("max_turns", "max_words"):
         with pytest.raises(ValueError, match=rf"'{name}' must be at least 1 \(got 0\)"):
             load(**{name: 0})
+    with pytest.raises(ValueError, match=r"'roots' must be 'first' or 'all' \(got 'last'\)"):
+        load(roots="last")
     with pytest.raises(ValueError, match=r"'overlap' must be 'keep' or 'drop' \(got 'report'\)"):
         load(overlap="report")
 

@@ -298,3 +298,25 @@ def test_it_is_a_dataset_as_those_of_pyg():
 def test_one_dialogue_does_without_random_responses():
     samples = dataset(DIALOGUES[:1], shares=(0.0, 0.5, 0.5))
     assert {samples[Key(epoch, 0)].y.item() for epoch in range(20)} == {1, 2}
+
+
+@pytest.mark.parametrize(("options", "depth"), [({}, [1, 2, 1, 2]), ({"roots": "first"}, [1, 2, 2, 3])])
+def test_roots_of_several_sentences(options, depth):
+    class Pairs(Parser):
+        """Two words a sentence."""
+
+        fingerprint = "pairs"
+
+        def parse_sentences(self, sentences):
+            raise NotImplementedError
+
+        def parse_texts(self, texts):
+            parts = [text.split() for text in texts]
+            return [Parsed([Sentence.chain(w[i : i + 2]) for i in range(0, len(w), 2)]) for w in parts]
+
+    dialogues = [["d0u0 d0u1 d0u0 d0u1", "d0u1"], ["d1u0", "d1u1"]]
+    data = dataset(dialogues, parser=Pairs(progress=False), short_context=1, shares=(0, 0, 1), **options)[0]
+    context = (data.node_type == NodeType.WORD) & (data.segment == 0)
+    assert data.depth[context].tolist() == depth
+    with pytest.raises(ValueError, match=r"'roots' must be 'first' or 'all' \(got 'last'\)"):
+        dataset(dialogues, parser="chain", roots="last")

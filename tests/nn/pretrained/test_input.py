@@ -80,16 +80,26 @@ def additive_mask(batch: Batch, direction: str) -> Tensor:
     return mask
 
 
+def places(model, first: int, segment: Tensor) -> Tensor:
+    """What the model adds to vectors of position 0 in some segments."""
+    table = model.embeddings
+    known = segment * (model.config.type_vocab_size > 1)
+    return table.position_embeddings.weight[first] + table.token_type_embeddings.weight[known]
+
+
 def run_padded(model, embedding: RelationEmbedding, batch: Batch, mask: Tensor) -> list[Tensor]:
     """All hidden states of the padded model, of the nodes alone."""
     sizes = batch.ptr.diff().tolist()
+    first = 0 if model.config.model_type == "bert" else model.config.pad_token_id + 1
     rows = []
     for data in batch.to_data_list():
         words = data.node_type != NodeType.RELATION
         vectors = model.get_input_embeddings()(data.input_ids[words])
-        rows.append(torch.cat([vectors, embedding(data.deprel[~words])]))
-    first = 0 if model.config.model_type == "bert" else model.config.pad_token_id + 1
-    columns = [batch.position + first, batch.segment * (model.config.type_vocab_size > 1)]
+        relations = embedding(data.deprel[~words])
+        if (data.position < 0).any():  # the model adds the places of 0, which these are to be without
+            relations = relations - places(model, first, data.segment[~words])
+        rows.append(torch.cat([vectors, relations]))
+    columns = [batch.position.clamp(min=0) + first, batch.segment * (model.config.type_vocab_size > 1)]
     position, segment = (pad_sequence(column.split(sizes), batch_first=True) for column in columns)
     out = model(
         inputs_embeds=pad_sequence(rows, batch_first=True),
@@ -104,7 +114,7 @@ def run_padded(model, embedding: RelationEmbedding, batch: Batch, mask: Tensor) 
 
 @each_family
 @pytest.mark.parametrize("direction", ["both", "to_word"])
-@pytest.mark.parametrize("position", ["sequence", "dependent"])
+@pytest.mark.parametrize("position", ["sequence", "dependent", "none"])
 def test_dam_equals_the_padded_model_with_its_mask(make, family, direction, position):
     encoder, padded = make(family, max_position_embeddings=70)
     with_relations(encoder)
@@ -125,6 +135,31 @@ def test_dam_equals_the_padded_model_with_its_mask(make, family, direction, posi
     for p, q in zip(encoder.relations.parameters(), embedding.parameters(), strict=True):
         assert p.grad.any()
         torch.testing.assert_close(p.grad, q.grad, rtol=1e-7, atol=1e-9)
+
+
+def test_relations_without_places_are_a_label_and_a_type_alone(make):
+    """Section 3.3: Emb_e(l) + e_l, and nothing that tells two relations of one label apart."""
+    encoder = with_relations(make(max_position_embeddings=70)[0]).eval()
+    batch = batch_of(encoder, 2, position="none")
+    related = batch.arc_node_index
+    assert (batch.position[related] == -1).all()
+    assert batch.segment[related].unique().tolist() == [0, 1]
+    _, (first, *_) = encoder(batch, return_layers=True)
+    alone = encoder.model.embeddings.LayerNorm(encoder.relations(batch.deprel[related]))
+    torch.testing.assert_close(first[related], alone, rtol=1e-12, atol=1e-12)
+    words = torch.ones(batch.num_nodes, dtype=torch.bool).index_fill(0, related, False)
+    usual = batch_of(encoder, 2)
+    torch.testing.assert_close(encoder(usual, return_layers=True)[1][0][words], first[words])
+    assert not any(module._forward_hooks for module in encoder.model.embeddings.modules())
+
+
+def test_relations_without_places_need_places_that_are_added(make, monkeypatch):
+    encoder = with_relations(make(max_position_embeddings=70)[0])
+    batch = batch_of(encoder, position="none")
+    monkeypatch.setattr("graphdep.nn.pretrained._input._is_place", lambda name, module: False)
+    with pytest.raises(ValueError, match="BertModel adds no embedding of positions to words"):
+        encoder(batch)
+    encoder(batch_of(encoder))
 
 
 def test_a_batch_is_its_examples(make):

@@ -459,11 +459,25 @@ def test_enhanced_arcs_are_made_where_there_are_none(make, monkeypatch):
 
     monkeypatch.setattr("graphdep.nn.pretrained.pretrained_encoder.enhance", enhanced)
     texts = ["a hotel room", ("new low rooms", "a b c")]
-    assert encoder.to_data(texts, Halves()).arc_index.size(1) == 6
+    assert encoder.to_data(texts, Halves(), roots="first").arc_index.size(1) == 6
     assert encoder.to_data(texts, Halves(), arcs="enhanced").arc_index.size(1) == 9
     assert asked == [(3, "enhanced")]
     with pytest.raises(ValueError, match=r"'arcs' must be one of basic, enhanced, .*\(got 'all'\)"):
         encoder.to_data(texts, Halves(), arcs="all")
+
+
+def test_roots_of_several_sentences(make):
+    encoder, _ = make(double=False)
+    text = "to be or not to be"  # two chains of three words
+    both, first = (encoder.to_data([text], Halves(), edges="sia", roots=roots) for roots in ("all", "first"))
+    own, joined = (dict(zip(graph.word.tolist(), graph.depth.tolist())) for graph in (both, first))
+    assert [own[word] for word in range(6)] == [1, 2, 3] * 2  # each as in its own sentence
+    assert [joined[word] for word in range(6)] == [1, 2, 3, 2, 3, 4]
+    assert torch.equal(encoder.to_data([text], Halves(), edges="sia").depth, both.depth)
+    for graph in (both, first):
+        assert graph.validate()
+    with pytest.raises(ValueError, match=r"'roots' must be 'first' or 'all' \(got 'last'\)"):
+        encoder.to_data([text], Halves(), roots="last")
 
 
 def test_texts_are_one_tree_and_fit(make):

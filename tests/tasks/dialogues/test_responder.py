@@ -81,13 +81,15 @@ def responder(checkpoint, **options):
     return Responder(checkpoint, **{"parser": Stub(), "device": "cpu", **options})
 
 
-def test_equals_the_model_on_each_context_alone(checkpoint):
+@pytest.mark.parametrize("roots", ["all", "first"])
+def test_equals_the_model_on_each_context_alone(tmp_path, roots):
+    checkpoint = save(tmp_path, roots=roots)
     task, state = load_task(checkpoint)
     stub = Stub()
     expected = []
     for context in CONTEXTS:
         trees = [stub.parse([turn])[0] for turn in context[-3:]]
-        trees = [truncate(parse[0] if len(parse) == 1 else _two(*parse), 6) for parse in trees]
+        trees = [truncate(parse[0] if len(parse) == 1 else _two(*parse, roots), 6) for parse in trees]
         data = to_data(trees, vocab=state.vocab, relations=state.relations, positions="example")
         ((best,),) = task.model.generate(task.edges(data), state.config.decoding())
         expected.append([detokenize(state.vocab.words_of(best.ids))])
@@ -95,11 +97,12 @@ def test_equals_the_model_on_each_context_alone(checkpoint):
     assert responder(checkpoint).respond(CONTEXTS) == expected
 
 
-def _two(first, second):
+def _two(first, second, roots):
     """Two flat trees as one."""
-    heads = [0] + [1] * (len(first) - 1) + [1] + [len(first) + 1] * (len(second) - 1)
-    deprel = [*first.deprel, "parataxis", *second.deprel[1:]]
-    return Sentence(first.form + second.form, heads, deprel)
+    root, label = (0, "root") if roots == "all" else (1, "parataxis")
+    heads = [0] + [1] * (len(first) - 1) + [root] + [len(first) + 1] * (len(second) - 1)
+    deprel = [*first.deprel, label, *second.deprel[1:]]
+    return Sentence(first.form + second.form, heads, deprel, multiroot=roots == "all")
 
 
 @pytest.mark.parametrize("model", MODELS)

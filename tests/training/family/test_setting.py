@@ -135,8 +135,8 @@ DIGESTS = [
     ("qnli", "bert-dam", {"val_from": "dev"}, "21702da1"),
     ("csv", "dt", TEXTS, "f9622ba3"),
     ("csv", "dt", {**TEXTS, "max_words": 50}, "209c69d9"),
-    ("dailydialog", "transformer-dra", {}, "7ee5fc91"),
-    ("dailydialog", "hred", {"strategy": "sample"}, "24f14685"),
+    ("dailydialog", "transformer-dra", {"roots": "first"}, "7ee5fc91"),  # as all runs were before
+    ("dailydialog", "hred", {"roots": "first", "strategy": "sample"}, "24f14685"),
     ("ud-tags", "dt", {}, "317120ec"),
     ("ubuntu", "bert-sia", {}, "801d2aae"),
     ("ubuntu", "bert-sia", {"max_sum": 3}, "932dbb68"),
@@ -147,3 +147,13 @@ DIGESTS = [
 @pytest.mark.parametrize(("task", "model", "settings", "digest"), DIGESTS)
 def test_runs_keep_their_names(task, model, settings, digest):
     assert TrainConfig.of(model, task=task, **settings).digest() == digest
+
+
+def test_runs_of_before_had_another_default():
+    config = TrainConfig.of("transformer-dra", task="dailydialog")
+    before = {name: value for name, value in config.to_dict().items() if name != "roots"}
+    read = TrainConfig.from_dict(before)
+    assert (config.roots, read.roots) == ("all", "first")
+    assert TrainConfig.from_dict(config.to_dict()).roots == "all"
+    assert read == config.replace(roots="first")
+    assert read.digest() != config.digest()
