@@ -50,6 +50,7 @@ def ablate(
     label_column: o.LabelColumn = None,
     max_epochs: o.MaxEpochs = None,
     limit_train: o.LimitTrain = None,
+    limit_eval: o.LimitEval = None,
     seed: o.Seed = None,
     settings: o.Settings = None,
     output: o.Output = None,
@@ -82,7 +83,7 @@ def ablate(
         "raw_from": raw_from,
         "parser": parser,
     }
-    given |= {"max_epochs": max_epochs, "limit_train": limit_train, "seed": seed}
+    given |= {"max_epochs": max_epochs, "limit_train": limit_train, "limit_eval": limit_eval, "seed": seed}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
     shared = o.gather({**given, **own, "task": task}, settings)
     del shared["task"]

@@ -15,6 +15,7 @@ from graphdep.cli.files import check_output, read_lines
 from graphdep.cli.output import print_json
 from graphdep.cli.own_edges import import_edges
 from graphdep.io.limits import MAX_WORDS
+from graphdep.io.plural import plural
 from graphdep.parsing.word_limit import WordLimit
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def embed(
         print_json(result if output is not None else {**result, "vectors": vectors.tolist()})
     where = "" if output is None else f" -> {output}"
     Console(stderr=True).print(
-        f"{len(texts)} texts, {vectors.shape[1]} numbers each, {encoder.parser_failures} texts with a chain "
+        f"{plural(len(texts), 'text')}, {vectors.shape[1]} numbers each, "
+        f"{plural(encoder.parser_failures, 'text')} with a chain "
         f"tree{where}",
         highlight=False,
         soft_wrap=True,

@@ -77,7 +77,13 @@ TextColumns = Annotated[
     ),
 ]
 LabelColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The column with the labels.", rich_help_panel=_OWN)
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The column with the labels. Which label of words or spans stands for no finding, so that f1 "
+        "leaves it out, is --set outside=LABEL. [default: of words O, of spans none]",
+        rich_help_panel=_OWN,
+    ),
 ]
 Parser = Annotated[
     str | None,
@@ -106,7 +112,17 @@ LimitTrain = Annotated[
         min=1,
         metavar="N",
         help="Train on N examples and parse no others: the first, of GLUE and response selection "
-        "spread over the split.",
+        "spread over the split; validation and test stay whole.",
+        rich_help_panel=_DATA,
+    ),
+]
+LimitEval = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Validate and test on N examples each, spread over their splits: of words, spans, response "
+        "selection and post-training.",
         rich_help_panel=_DATA,
     ),
 ]

@@ -21,8 +21,8 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def print_scores(result: dict[str, Any]) -> None:
-    """A run's scores for people."""
+def print_scores(result: dict[str, Any], told: str = "") -> None:
+    """A run's scores for people, and what exactly each metric is, or where that is told."""
     from graphdep.tasks import family_of
     from graphdep.training.family.below_floor import below_floor
     from graphdep.training.family.task import legend
@@ -41,12 +41,14 @@ def print_scores(result: dict[str, Any]) -> None:
         table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
     console = Console()
     console.print(table)
-    for line in legend(result["signature"]):
+    for line in [f"what the metrics are: {told}"] if told else legend(result["signature"]):
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
+        if "seconds_per_validation" in result:
+            seconds += f" and {result['seconds_per_validation']:.1f} s its validation"
         epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
         console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)

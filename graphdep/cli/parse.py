@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from graphdep.cli.files import check_output
+from graphdep.io.plural import plural
 
 
 def parse(
@@ -67,7 +68,8 @@ def parse(
         write_conllu(sentences, output)
     where = "" if output is None else f" -> {output}"
     Console(stderr=True).print(
-        f"{len(texts)} texts, {len(sentences)} sentences, {made.failures} texts with a chain tree{where}",
+        f"{plural(len(texts), 'text')}, {plural(len(sentences), 'sentence')}, "
+        f"{plural(made.failures, 'text')} with a chain tree{where}",
         highlight=False,
         soft_wrap=True,
     )

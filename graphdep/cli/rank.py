@@ -14,6 +14,7 @@ from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.io.limits import MAX_WORDS
+from graphdep.io.plural import plural
 
 _ANSWER = ("ranking", "scores")
 
@@ -87,7 +88,8 @@ def rank(
     cut, where = selector.cut_words, "" if output is None else f" -> {output}"
     failures = selector.parser_failures
     Console(stderr=True).print(
-        f"{summary['pools']} pools, {summary['candidates']} candidates, {failures} texts with a chain tree; "
+        f"{plural(summary['pools'], 'pool')}, {plural(summary['candidates'], 'candidate')}, "
+        f"{plural(failures, 'text')} with a chain tree; "
         f"words cut: {cut['context']} of contexts, {cut['candidates']} of candidates{where}",
         highlight=False,
         soft_wrap=True,

@@ -37,6 +37,7 @@ def train(
     label_column: o.LabelColumn = None,
     max_epochs: o.MaxEpochs = None,
     limit_train: o.LimitTrain = None,
+    limit_eval: o.LimitEval = None,
     seed: o.Seed = None,
     settings: o.Settings = None,
     output: o.Output = None,
@@ -66,7 +67,7 @@ def train(
     """
     say_loading()
     given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
-    given |= {"max_epochs": max_epochs, "limit_train": limit_train}
+    given |= {"max_epochs": max_epochs, "limit_train": limit_train, "limit_eval": limit_eval}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
     config = o.config_of(model, o.gather(given | own, settings))
 
@@ -81,7 +82,7 @@ def train(
     if json:
         print_json(result)
     else:
-        print_scores(result)
+        print_scores(result, told=f"'signature' in {folder / 'result.json'}, and graphdep evaluate")
 
 
 def _say_unfinished(config: TrainConfig, folder: Path) -> None:

@@ -18,12 +18,18 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Raises:
         ValueError: If there is something that is no plain file: a folder, a pipe, a device.
+        OSError: If nothing can be written beside it.
     """
     check_plain_file(path)
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffix of the path that was asked for, since writers look at it.
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=Path(path).suffix, dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=Path(path).suffix, dir=target.parent
+        )
+    except OSError as error:  # of a name that nobody has asked for
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     os.close(handle)
     try:
         yield Path(name)

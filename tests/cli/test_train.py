@@ -146,3 +146,17 @@ def test_files_of_one_s_own_are_for_some_tasks(run):
     assert message in " ".join(done.stderr.split())
     done = run("ablate", "--task", "labels", "--train", "x.conll", "--label-column", "y")
     assert "--label-column is for files of your own, --task csv" in " ".join(done.stderr.split())
+
+
+def test_what_metrics_are_stands_in_a_file(run, tiny):
+    done = run("train", *tiny)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("what the metrics are:")]
+    path = line.partition("'signature' in ")[2].partition(",")[0]
+    with open(path, encoding="utf-8") as file:
+        signatures = json.load(file)["signature"]
+    assert not any(text in done.stdout for text in signatures.values())
+    assert "scoring" in done.stderr
+
+
+def test_a_part_of_val_and_test_is_of_some_tasks(run, tiny):
+    assert "unknown setting 'limit_eval'" in run("train", *tiny, "--limit-eval", 3).stderr

@@ -60,3 +60,13 @@ def test_what_is_no_plain_file_is_refused(tmp_path):
             raise AssertionError
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path, monkeypatch):
+    def refuse(**arguments):
+        raise PermissionError(13, "Permission denied", str(arguments["dir"] / ".x.jsonl.abc.jsonl"))
+
+    monkeypatch.setattr("graphdep.io.atomic.tempfile.mkstemp", refuse)
+    with pytest.raises(PermissionError) as found, atomic_path(tmp_path / "x.jsonl"):
+        pass
+    assert found.value.filename == str(tmp_path / "x.jsonl")

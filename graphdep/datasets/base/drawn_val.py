@@ -40,7 +40,8 @@ class DrawnVal:
         """
         sentences = list(dict.fromkeys(tuple(example.words) for example in found))
         if len(sentences) < 2:
-            raise found[0].error("the only sentence: 'val' cannot be drawn from it")
+            what = "the only sentence" if len(found) == 1 else f"all {len(found)} rows have the same words"
+            raise found[0].error(f"{what}: 'val' cannot be drawn from it, give a file for it (--val)")
         drawn = {sentences[number] for number in drawn_part(len(sentences), self.share, self.seed)}
         part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
         note = (

@@ -19,6 +19,7 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from graphdep.data import NodeType
 from graphdep.data.trees_data import trees_data
+from graphdep.datasets.base.chain_trees import warn_of_chains
 from graphdep.datasets.base.digest import digest, file_digest
 from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
@@ -336,11 +337,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             self._report_cut()
         self.parser_fingerprint, self.parser_failures = payload["parser"], payload["parser_failures"]
         self.relations.fallbacks = Counter(payload["fallbacks"])
-        if self.parser_failures:
-            logger.warning(
-                "%s (%s): %d texts have a chain tree instead of a parse; force_reload=True tries them again",
-                *(self.corpus, self.split, self.parser_failures),
-            )
+        warn_of_chains(self.corpus, self.split, self.parser_failures, self.parser_fingerprint)
         self.restore(payload["notes"])
 
     def _report_cut(self) -> None:

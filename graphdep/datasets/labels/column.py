@@ -60,6 +60,11 @@ class Column:
         found = [_values(cell).get(self.part) if self.part else cell for cell in column]
         return [self.absent if label in (None, "", "_") else label for label in found]
 
+    def there(self, sentence: Sentence) -> list[bool]:
+        """Whether each word has the key of FEATS or MISC, whatever its value."""
+        column: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
+        return [self.part in _values(cell) for cell in column]
+
     def write(self, sentence: Sentence, labels: Sequence[str | None]) -> Sentence:
         """The sentence with other labels; a word with the label :attr:`absent`, or :obj:`None`, has none.
 
@@ -85,13 +90,14 @@ class Column:
         marked = Column(self.key)
         if all(label is None for sentence in sentences for label in marked.labels(sentence)):
             raise ValueError(
-                f"'key' {self.key!r}: no word of the training split has it{self._hint(sentences)}"
+                f"'key' {self.key!r}: no word of the training split has it{self.hint(sentences)}"
             )
         found = {label for sentence in sentences for label in self.labels(sentence) if label is not None}
         if len(found) == 1:
+            other = self.hint(sentences) if not self.part else ""
             raise ValueError(
                 f"'key' {self.key!r}: all words of the training split that have it are {found.pop()!r}; with "
-                "absent=LABEL (--set absent=LABEL), words without it are scored as well"
+                f"absent=LABEL (--set absent=LABEL), words without it are scored as well{other}"
             )
         for label in found:
             check_name(f"key={self.key}", label)
@@ -107,18 +113,31 @@ class Column:
         # The order of features is that of UD's format; MISC has none.
         return "|".join(sorted(parts, key=str.lower) if self.name == "feats" else parts) or "_"
 
-    def _hint(self, sentences: Sequence[Sentence]) -> str:
+    def hint(self, sentences: Sequence[Sentence]) -> str:
+        """The keys that there are, to stand at the end of a message: of the column, or for a column without
+        keys those of FEATS and MISC, which may have been meant.
+        """
         if not self.part:
-            return ""
-        cells = (cell for sentence in sentences for cell in getattr(sentence, self.name) or ())
-        counts = Counter(key for cell in cells for key, value in _values(cell).items() if value)
-        if not counts:
+            found = [f"{name}:{key}" for name in reversed(LISTS) for key in _keys(name, sentences)]
+            return f"; other labels are key=KEY (--set key=KEY), such as {_some(found)}" if found else ""
+        known = _keys(self.name, sentences)
+        if not known:
             return f": its column {self.name.upper()} has no key"
-        known = [key for key, _ in counts.most_common()]
         near = difflib.get_close_matches(self.part, known, n=1)
         hint = f" (did you mean '{self.name}:{near[0]}'?)" if near else ""
-        others = f" and {len(known) - 20} others" if len(known) > 20 else ""
-        return f"{hint}; the keys of {self.name.upper()} are {', '.join(known[:20])}{others}"
+        return f"{hint}; the keys of {self.name.upper()} are {_some(known)}"
+
+
+def _keys(name: str, sentences: Sequence[Sentence]) -> list[str]:
+    """The keys of a list that have a value, the commonest first."""
+    cells = (cell for sentence in sentences for cell in getattr(sentence, name) or ())
+    counts = Counter(key for cell in cells for key, value in _values(cell).items() if value)
+    return [key for key, _ in counts.most_common()]
+
+
+def _some(names: Sequence[str]) -> str:
+    others = f" and {len(names) - 20} others" if len(names) > 20 else ""
+    return f"{', '.join(names[:20])}{others}"
 
 
 def _values(cell: str) -> dict[str, str | None]:

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch_geometric.data import Data, Dataset
 
 from graphdep.data import EncodedUtterance, selection_data
+from graphdep.datasets.base.chain_trees import warn_of_chains
 from graphdep.datasets.base.digest import digest, file_digest
 from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
@@ -251,11 +252,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self._store.hold()
         self._totals = self._store.totals()
         self.parser_failures = self._totals["parser_failures"]
-        if self.parser_failures:
-            logger.warning(
-                "%s (%s): %d texts have a chain tree instead of a parse; force_reload=True tries them again",
-                *(self.corpus, self.split, self.parser_failures),
-            )
+        warn_of_chains(self.corpus, self.split, self.parser_failures, self.parser_fingerprint)
 
     def _needed(self) -> list[str]:
         builds_vocab = self._given is None and self._vocab is None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.row_keys import check_keys
 from graphdep.datasets.base.row_words import TREE, row_tree, row_words
 from graphdep.datasets.base.text_rows import TextRow, read_text_rows
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
@@ -46,6 +47,9 @@ def span_row(
         ValueError: If the row is none of these, with file, line and value.
     """
     if is_lines(row.path):
+        check_keys(
+            row, ["words", text_column, "spans", *([label_column] if label_column else []), *TREE], ["label"]
+        )
         label = None if label_column is None else row.values[label_column]
         return _of_object(row, text_column, label, max_words)
     text = row.text(text_column)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.labels.bio import OUTSIDE
+from graphdep.datasets.labels.own.own_labels import mark_column
 from graphdep.datasets.labels.own.own_sentences import KEYED_FILES
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
@@ -28,6 +29,8 @@ class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
         test: File for testing; :obj:`None` for no test scores. (default: :obj:`None`)
         key, absent: Where the labels of ``.conllu`` and ``.spacy`` files are, as of ``ud-tags``. (default:
             ``"upos"``, :obj:`None`)
+        mark_key: Of ``.conllu`` files, the key that the marked word has, ``"misc:KEY"`` or ``"feats:KEY"``,
+            whatever its value; one word a sentence at most. (default: :obj:`None`, no word is marked)
         scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on. (default:
             ``"words"``)
         outside: The label that stands for no finding, which F1 leaves out. (default: ``"O"``)
@@ -47,6 +50,7 @@ class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
     train: str | None = setting(None, place=True)
     val: str | None = setting(None, place=True)
     test: str | None = setting(None, place=True)
+    mark_key: str | None = setting(None, defines=True, later=True)
     scheme: str = setting("words", choices=SCHEMES, defines=True)
     outside: str | None = setting(OUTSIDE, defines=True)
     val_fraction: float = 0.1
@@ -63,23 +67,32 @@ class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
                 raise ValueError(
                     f"{name!r} is for {what}, not for task {self.task!r} (got {getattr(self, name)!r})"
                 )
-        for name, default in (("key", "upos"), ("absent", None)):
-            if getattr(self, name) != default and not self.has_key:
-                kinds = " and ".join(KEYED_FILES)
-                raise ValueError(f"{name!r} is for {kinds} files (got {getattr(self, name)!r})")
+        if self.mark_key is not None:
+            mark_column(self.mark_key)
+        for name, default, kinds in (
+            ("key", "upos", KEYED_FILES),
+            ("absent", None, KEYED_FILES),
+            ("mark_key", None, (".conllu",)),
+        ):
+            if getattr(self, name) != default and not self._has_file(kinds):
+                given = getattr(self, name)
+                raise ValueError(f"{name!r} is for {' and '.join(kinds)} files (got {given!r})")
 
     @property
     def has_key(self) -> bool:
         """Whether a key says where the labels of some file are."""
+        return self._has_file(KEYED_FILES)
+
+    def _has_file(self, kinds: tuple[str, ...]) -> bool:
         files = (getattr(self, name) for name in _FILES)
-        return any(Path(file).suffix.lower() in KEYED_FILES for file in files if file is not None)
+        return any(Path(file).suffix.lower() in kinds for file in files if file is not None)
 
     @property
     def splits(self) -> tuple[str, ...]:
         return super().splits if self.test is not None else ("train", "val")
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        own = (*_FILES, "scheme", "outside", "val_fraction", "max_words", "truncate")
+        own = (*_FILES, "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
         given = {name: getattr(self, name) for name in own}
         return {**super().dataset_options(split), **given, "seed": self.val_seed}
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.own.own_sentences import marked_word, sentence_places
 from graphdep.io import format_conllu, read_conllu
+from graphdep.io.plural import plural
+from graphdep.sentence import Sentence
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.tasks.labels.word_predictor import WordPredictor
+from graphdep.tasks.labels.word_predictor import WordPredictor, needs_marks
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.predictor import parser_to_use
@@ -20,7 +23,8 @@ _KEY = "misc:Label"
 def predict_conllu(task: LabelTask, request: FileRequest) -> FilePrediction:
     """A CoNLL-U file whose words have the labels that a model gives them, in the column that it has learned,
     else in MISC as ``Label``; all else stays as it is. The model reads trees as it was trained: the file's
-    own, or a parser's. Words that a pretrained encoder has no room for have none.
+    own, or a parser's; and marks where it had a ``mark_key``. Words that a pretrained encoder has no room for
+    have none.
 
     Raises:
         ValueError: If it is no CoNLL-U file, an option is for texts, the model needs marks, or it has
@@ -29,10 +33,12 @@ def predict_conllu(task: LabelTask, request: FileRequest) -> FilePrediction:
     """
     state = cast(RunState, request.state)
     config = cast(LabelConfig, state.config)
-    if config.word_task.needs_mark:
+    mark_key = getattr(config, "mark_key", None)
+    if needs_marks(state) and mark_key is None:
         raise ValueError(
             f"{request.checkpoint}: trained on the task {config.task!r}, which labels words as a marked one "
-            f"sees them: a .jsonl file can have the mark (got {str(request.source)!r})"
+            f"sees them: a .jsonl file can have the mark, or a .conllu file where training had a 'mark_key' "
+            f"(got {str(request.source)!r})"
         )
     for name, given in (("text_columns", request.text_columns), ("truncate", request.limit.truncate)):
         if given:
@@ -42,7 +48,8 @@ def predict_conllu(task: LabelTask, request: FileRequest) -> FilePrediction:
     predictor = WordPredictor(task, state, parser, request.checkpoint, batch_size=request.batch_size)
     sentences = read_conllu(request.source, max_words=request.limit.max_words)
     trees = predictor.trees(sentences if own else [sentence.form for sentence in sentences])
-    answers = predictor.answers(trees, [None] * len(trees))
+    marks = _marks(request, sentences, mark_key, needs_marks(state))
+    answers = predictor.answers(trees, marks)
     column = Column(config.key, config.absent) if config.has_key else Column(_KEY)
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
     words, failures, cut = sum(map(len, sentences)), predictor.parser_failures, predictor.cut_words
@@ -51,8 +58,23 @@ def predict_conllu(task: LabelTask, request: FileRequest) -> FilePrediction:
         "".join(format_conllu(sentence) + "\n" for sentence in named),
         {"sentences": len(sentences), "words": words, **counts},
         [
-            *([f"{cut} words have no label: the encoder has no room for them"] if cut else []),
-            f"{column.key} of {words} words in {len(sentences)} sentences, {failures} of them with a chain "
-            "tree",
+            *([f"{plural(cut, 'word')} without a label: the encoder has no room for more"] if cut else []),
+            f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}, {failures} of "
+            "them with a chain tree",
         ],
     )
+
+
+def _marks(request: FileRequest, sentences: list[Sentence], key: str | None, needs: bool) -> list[int | None]:
+    """The marked word of each sentence."""
+    if key is None:
+        return [None] * len(sentences)
+    column, marks = Column(key), []
+    for place, sentence in zip(sentence_places(request.source), sentences):
+        mark = marked_word(sentence, column, place)
+        if mark is None and needs:
+            raise ValueError(
+                f"{place}: no word has {key!r}, the mark: the model labels words as a marked one sees them"
+            )
+        marks.append(mark)
+    return marks

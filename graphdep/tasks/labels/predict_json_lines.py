@@ -6,15 +6,17 @@ import json
 from typing import cast
 
 from graphdep.datasets.base.raw import row_error
+from graphdep.datasets.base.row_keys import check_keys
 from graphdep.datasets.base.row_words import row_tree, row_words
 from graphdep.datasets.base.text_rows import TextRow, read_text_rows
-from graphdep.datasets.labels.own.own_sentences import row_mark
+from graphdep.datasets.labels.own.own_sentences import KEYS, row_mark
+from graphdep.io.plural import plural
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
 from graphdep.sentence.truncation import truncate
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.tasks.labels.word_predictor import WordPredictor, takes_marks
+from graphdep.tasks.labels.word_predictor import WordPredictor, needs_marks, takes_marks
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.predictor import parser_to_use
@@ -38,8 +40,10 @@ def predict_json_lines(task: LabelTask, request: FileRequest) -> FilePrediction:
     if request.text_columns:
         raise ValueError(f"'text_columns' is for files of texts (got {request.text_columns!r})")
     rows = read_text_rows(request.source, ["words"])
+    for row in rows:
+        check_keys(row, [key for key in KEYS if key != _LABELS], [_LABELS])
     sentences = [_sentence(row, request.limit) for row in rows]
-    needs, takes = config.word_task.needs_mark, takes_marks(state)
+    needs, takes = needs_marks(state), takes_marks(state)
     marks = [_mark(row, len(sentence), needs, takes) for row, sentence in zip(rows, sentences)]
     whole = all(isinstance(sentence, Sentence) for sentence in sentences)
     parser = "bundled" if whole else parser_to_use(request.checkpoint, config.parser, request.parser)
@@ -60,9 +64,10 @@ def predict_json_lines(task: LabelTask, request: FileRequest) -> FilePrediction:
         "".join(lines),
         {"sentences": len(rows), "words": words, **counts, "replaced": replaced},
         [
-            *([f"{replaced} rows had labels, which are replaced"] if replaced else []),
-            *([f"{cut} words are not read, and have no label"] if cut else []),
-            f"labels of {words} words in {len(rows)} sentences, {predictor.parsed} of them parsed, "
+            *([f"{plural(replaced, 'row')} had labels, which are replaced"] if replaced else []),
+            *([f"{plural(cut, 'word')} not read, and without a label"] if cut else []),
+            f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}, {predictor.parsed} of "
+            "them parsed, "
             f"{predictor.parser_failures} with a chain tree",
         ],
     )
@@ -82,7 +87,8 @@ def _sentence(row: TextRow, limit: WordLimit) -> list[str] | Sentence:
 def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
     mark = row_mark(row, row.values["words"])
     if mark is None and needs:
-        raise row_error(row.path, row.line, "no 'mark': the model labels words as a marked one sees them")
+        message = "no 'mark', the number of a word, from 0: the model labels words as a marked one sees them"
+        raise row_error(row.path, row.line, message)
     if mark is not None and not takes:
         raise row_error(row.path, row.line, "'mark' is for models that have learned from marks", str(mark))
     if mark is not None and mark >= left:

@@ -293,13 +293,14 @@ class WordLabeller(TaskEstimator):
 
     def _check_marks(self, read: Sequence[LabelledWords]) -> None:
         assert self._predictor is not None
-        task = self._predictor.config.word_task
+        needs, takes = self._predictor.needs_marks, self._predictor.takes_marks
         for number, one in enumerate(read):
-            if one.mark is None and task.needs_mark:
+            if one.mark is None and needs:
                 raise ValueError(
-                    f"'marks[{number}]' must be given: the model was trained with marks (got None)"
+                    f"'marks[{number}]' must be given, the number of the marked word, from 0: the model was "
+                    "trained with a mark in every sentence (got None)"
                 )
-            if one.mark is not None and not self._predictor.takes_marks:
+            if one.mark is not None and not takes:
                 raise ValueError(
                     f"'marks[{number}]' is for models that have learned from marks (got {one.mark})"
                 )

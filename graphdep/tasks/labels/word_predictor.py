@@ -97,6 +97,11 @@ class WordPredictor:
         """Whether the model has learned from marks."""
         return takes_marks(self.state)
 
+    @property
+    def needs_marks(self) -> bool:
+        """Whether all sentences that it has learned from had a mark."""
+        return needs_marks(self.state)
+
     @cached_property
     def parser(self) -> Parser:
         """The parser, once some sentence needs it."""
@@ -176,3 +181,10 @@ def takes_marks(state: RunState) -> bool:
     """Whether a model has learned from marks: where training had none, their vector is a random one."""
     trained = state.data.get("marked", {}).get("train", 1)  # earlier files do not say
     return cast(LabelConfig, state.config).marked and trained > 0
+
+
+def needs_marks(state: RunState) -> bool:
+    """Whether all sentences had a marked word that a model has learned from: of others it knows nothing."""
+    config, marked = cast(LabelConfig, state.config), state.data.get("marked", {}).get("train", 0)
+    seen = state.data.get("examples", {}).get("train", 0)
+    return config.word_task.needs_mark or (config.marked and 0 < seen <= marked)

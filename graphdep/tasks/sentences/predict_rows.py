@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from graphdep.datasets.base.text_rows import read_text_rows
+from graphdep.io.plural import plural
 from graphdep.tasks.sentences.predictor import Predictor
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.predicted_rows import PredictedRow, write_rows
@@ -44,8 +45,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         },
         [
             *(notes if replaced else []),
-            f"{len(rows)} rows, {predictor.parser_failures} texts with a chain tree, {predictor.cut_words} "
-            f"words cut in {predictor.cut_examples} rows",
+            f"{plural(len(rows), 'row')}, {plural(predictor.parser_failures, 'text')} with a chain tree, "
+            f"{plural(predictor.cut_words, 'word')} cut in {plural(predictor.cut_examples, 'row')}",
         ],
     )
 

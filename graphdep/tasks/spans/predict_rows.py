@@ -15,6 +15,7 @@ from graphdep.datasets.base.text_rows import TextRow, read_text_rows
 from graphdep.datasets.spans.mark_spans import mark_spans
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.datasets.spans.span_rows import column_of, span_row
+from graphdep.io.plural import plural
 from graphdep.parsing import enhance, resolve_parser
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
@@ -72,14 +73,14 @@ def predict_rows(task: SpanTask, request: FileRequest) -> FilePrediction:
     lost = sum(row.prediction is None for row in predicted)
     counts = {"rows": len(rows), "parsed": parsed, "parser_failures": failures, "lost_spans": lost}
     notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
-    unread = [f"{lost} rows have no prediction: a span of theirs is not read"]
+    unread = [f"{plural(lost, 'row')} without a prediction: a span is not read"]
     return FilePrediction(
         text,
         {**counts, "replaced": replaced},
         [
             *(notes if replaced else []),
             *(unread if lost else []),
-            f"{len(rows)} rows, {parsed} of them parsed, {failures} with a chain tree",
+            f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
         ],
     )
 

@@ -58,6 +58,7 @@ class Splits:
         settings: What :meth:`TrainConfig.data_settings` says of them; :obj:`None` where nobody knows.
             (default: :obj:`None`)
         encoder: Digest of the pretrained encoder that they are for. (default: :obj:`None`)
+        notes: What there is to say of them beside what the datasets say. (default: nothing)
 
     Example:
         >>> from graphdep.training import TrainConfig, load_splits
@@ -72,6 +73,7 @@ class Splits:
     relations: RelationVocab
     settings: Mapping[str, Any] | None = None
     encoder: str | None = None
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, split: str) -> ParsedDataset | SelectionDataset:
         return self.datasets[split]
@@ -129,6 +131,7 @@ class Splits:
         chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
         described = {split: dataset.describe() for split, dataset in self.datasets.items()}
         notes = [f"{split}: {about['note']}" for split, about in described.items() if "note" in about]
+        notes += self.notes
         parser = next(iter(self.datasets.values())).parser_fingerprint
         # A pretrained encoder has no words of ours: then the different ones of the first split.
         words = len(self.vocab) if self.vocab is not NO_WORDS else next(iter(described.values()))["forms"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.datasets.base.draw import spread_rows
+from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.datasets.base.text_rows import Label
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
@@ -22,6 +26,9 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_settings import WordSettings
 from graphdep.vocab import RelationVocab, Vocab
 
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
+
 
 class WordFamily(TaskFamily):
     """Base of the families whose models read states of words, some of which may be marked, and whose classes
@@ -32,6 +39,19 @@ class WordFamily(TaskFamily):
         if not config.pretrained:
             return with_types(config, preset_edges(config, name))
         return with_types(config, pretrained_edges(cast(WordSettings, config), from_cls=False))
+
+    def load(
+        self,
+        config: TrainConfig,
+        splits: tuple[str, ...],
+        vocab: Vocab | None = None,
+        pretrained: PretrainedEncoder | None = None,
+        relations: RelationVocab | None = None,
+        labels: Sequence[Label] | None = None,
+    ) -> Splits:
+        found = super().load(config, splits, vocab, pretrained, relations, labels)
+        limit = cast(WordSettings, config).limit_eval
+        return found if limit is None else _limited(found, limit)
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         super().adapt(task, config)
@@ -63,3 +83,16 @@ class WordFamily(TaskFamily):
     def missing_split(self, config: TrainConfig, split: str) -> str:
         own = split in config.field_types()  # a file of one's own
         return f": give it (--{split} FILE)" if own else ""
+
+
+def _limited(splits: Splits, limit: int) -> Splits:
+    """The splits with so many examples each at most, those to train on aside."""
+    datasets, notes = dict(splits.datasets), []
+    for name in splits.datasets.keys() - {"train"}:
+        whole = splits.in_memory(name)
+        if limit < len(whole):
+            # A copy has no more than these, for those who count in all that a split has.
+            part = whole.index_select(spread_rows(range(len(whole)), limit)).copy()
+            datasets[name] = cast(ParsedDataset, part)
+            notes.append(f"{name}: {limit} of {len(whole)} examples, spread over the split (limit_eval)")
+    return dataclasses.replace(splits, datasets=datasets, notes=tuple(sorted(notes)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from graphdep.training.family.encoder_settings import EncoderSettings
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
+from graphdep.training.family.setting import setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,10 +19,13 @@ class WordSettings(EncoderSettings):
     two layers of 128 channels, Adam at 1e-3, gradients clipped at 1, at most 20 epochs.
 
     Args:
+        limit_eval: Validate and test on so many examples each at most, spread evenly over their splits, the
+            same for every seed, which tables say; all are read and parsed. (default: :obj:`None`, all)
         **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
             :class:`TrainConfig`.
     """
 
+    limit_eval: int | None = setting(None, free=True, later=True)
     edges: str | None = "dt"
     max_distance: int = 2
     min_freq: int = 2
@@ -56,11 +60,17 @@ class WordSettings(EncoderSettings):
 
     @property
     def about_data(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self._given().items())
+        said = [f"{name} {value}" for name, value in self._given().items()]
+        said += [] if self.limit_eval is None else [f"at most {self.limit_eval} examples of val and test"]
+        return ", ".join(said)
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = {self.corpus_options[name]: value for name, value in self._given().items()}
         return super().dataset_options(split) | own
+
+    def data_settings(self) -> dict[str, Any]:
+        own = {} if self.limit_eval is None else {"limit_eval": self.limit_eval}
+        return super().data_settings() | own
 
     def check_corpus_options(self) -> None:
         """Raises :class:`ValueError` where an option is not one of the corpus."""

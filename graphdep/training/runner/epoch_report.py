@@ -44,16 +44,20 @@ class EpochReport(L.Callback):
         self._close()
         name = f"val_{self.checkpoint.metric.name}"
         value = monitored_score(self.checkpoint.metric, cast(LearningTask, pl_module))
-        seconds = self.checkpoint.seconds[-1]
+        seconds = f"{self.checkpoint.seconds[-1]:.1f} s + {self.checkpoint.val_seconds[-1]:.1f} s val"
         best = "best" if self.checkpoint.keeps(value) else ""
         loss = float(trainer.callback_metrics["train_loss"])
         epoch = f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}"
-        line = f"{self.title}  {epoch}  train_loss {loss:.4f}  {name} {value:.4f}  {seconds:.1f} s  {best}"
+        line = f"{self.title}  {epoch}  train_loss {loss:.4f}  {name} {value:.4f}  {seconds}  {best}"
         self.console.print(line.rstrip(), highlight=False, soft_wrap=True)
 
     def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         if why := why_early(self.checkpoint):
-            self.console.print(f"{self.title}  {why}", highlight=False, soft_wrap=True, markup=False)
+            self.say(why)
+
+    def say(self, text: str) -> None:
+        """A line on the run."""
+        self.console.print(f"{self.title}  {text}", highlight=False, soft_wrap=True, markup=False)
 
     def on_exception(
         self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException

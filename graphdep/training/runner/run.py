@@ -133,6 +133,9 @@ def _train(
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
     family_of(config.task).finish(load_task(checkpoint.best_path)[0], folder)
+    report.say(
+        f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in config.splits[1:])}"
+    )
     result = _result(state, checkpoint, splits, found, floor_frozen)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
@@ -337,6 +340,7 @@ def _result(
         "best_epoch": run.best_epoch,
         "stopped": why_early(run),
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
+        "seconds_per_validation": sum(run.val_seconds) / max(1, len(run.val_seconds)),
         "parameters": count_parameters(task),
         "checkpoint": str(run.best_path),
         "vectors_found": found,

@@ -55,6 +55,7 @@ class RunCheckpoint(Checkpoint):
         self._no_skill: tuple[float | None, ...] = ()  # the floor, once it was asked for
         self.best_scores: dict[str, float] = {}
         self.seconds: list[float] = []
+        self.val_seconds: list[float] = []
         self._start = 0.0
 
     @property
@@ -75,8 +76,8 @@ class RunCheckpoint(Checkpoint):
         return self.patience is not None and self.waited >= self.patience
 
     def state_dict(self) -> dict[str, Any]:
-        names = ("best", "best_epoch", "epochs", "best_scores", "seconds", "waited", "lowest_loss")
-        return {name: getattr(self, name) for name in names}
+        names = ("best", "best_epoch", "epochs", "best_scores", "seconds", "val_seconds", "waited")
+        return {name: getattr(self, name) for name in (*names, "lowest_loss")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         for name, value in state_dict.items():
@@ -96,7 +97,12 @@ class RunCheckpoint(Checkpoint):
         self._start = time.perf_counter()
 
     def on_validation_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self.seconds.append(time.perf_counter() - self._start)
+        now = time.perf_counter()
+        self.seconds.append(now - self._start)
+        self._start = now
+
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self.val_seconds.append(time.perf_counter() - self._start)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.epochs = trainer.current_epoch + 1

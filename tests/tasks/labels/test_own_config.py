@@ -8,7 +8,7 @@ import pytest
 
 from graphdep.tasks import resolve_task
 from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.training import TrainConfig, load_task, train
+from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.table.ablation import ablate
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
@@ -157,3 +157,35 @@ def test_wrong_settings(settings, others, message):
 def test_other_tasks_have_no_files_of_ones_own():
     with pytest.raises(ValueError, match="unknown setting 'scheme'"):
         TrainConfig.of("dt", task="ud-tags", scheme="bio")
+
+
+def test_a_key_of_marks_is_for_trees(settings):
+    with pytest.raises(ValueError, match=r"'mark_key' is for .conllu files \(got 'misc:Mark'\)"):
+        config(settings, mark_key="misc:Mark")
+    with pytest.raises(ValueError, match=r"'mark_key' must be feats:KEY or misc:KEY \(got 'Mark'\)"):
+        config(settings, train="a.conllu", mark_key="Mark")
+    plain = config(settings, train="a.conllu")
+    assert plain.digest() != plain.replace(mark_key="misc:Mark").digest()
+
+
+def test_some_of_the_examples_validate_and_test(tmp_path, settings):
+    test = write(tmp_path / "test.jsonl", ROWS)
+    whole = config(settings, test=test, max_epochs=1)
+    some = whole.replace(limit_eval=7)
+    assert whole.digest() == config(settings, test=test, max_epochs=1, limit_eval=None).digest()
+    assert some.about_data == "at most 7 examples of val and test"
+    result = train(some, tmp_path / "run")
+    assert result["data"]["examples"] == {"train": 27, "val": 3, "test": 7}
+    assert result["data"]["notes"][-1] == "test: 7 of 30 examples, spread over the split (limit_eval)"
+    assert "test: 21 of 21 words are scored" in " ".join(result["data"]["notes"])
+    assert result["predictions"] == 21
+    again = evaluate_own(result["checkpoint"], "test")
+    assert again["metrics"] == {k: v for k, v in result["metrics"].items() if k.startswith("test")}
+    assert {k: v for k, v in result["floor"].items() if k.startswith("test")} == again["floor"]
+    part, all_of_it = load_splits(some)["test"], load_splits(whole)["test"]
+    forms = [tuple(data.input_ids.tolist()) for data in all_of_it]
+    places = [forms.index(tuple(data.input_ids.tolist())) for data in part]
+    assert places == sorted(set(places))
+    bounds = [0, 4, 8, 12, 17, 21, 25, 30]  # one of each seventh
+    assert all(low <= place < high for low, place, high in zip(bounds, places, bounds[1:]))
+    assert load_splits(whole.replace(limit_eval=30)).digest() == load_splits(whole).digest()

@@ -75,20 +75,20 @@ def test_the_labels_are_those_that_are_scored(run, checkpoint, tmp_path):
 
 def test_trees_marks_and_long_sentences(run, checkpoint, tmp_path):
     options = ["--checkpoint", checkpoint, "--input"]
-    whole = write(tmp_path / "trees.jsonl", [{"words": ["Ann", "sees", "Bob"], **TREE}])
+    whole = write(tmp_path / "trees.jsonl", [{"words": ["Ann", "sees", "Bob"], "mark": 1, **TREE}])
     done = run("predict", *options, whole)  # no parser has to be named where none is needed
     assert done.exit_code == 0, done.stderr
     assert len(rows_of(done.stdout)[0]["labels"]) == 3
-    plain = write(tmp_path / "plain.jsonl", [{"words": ["Ann", "sees", "Bob"]}])
+    plain = write(tmp_path / "plain.jsonl", [{"words": ["Ann", "sees", "Bob"], "mark": 1}])
     assert "only 'bundled' is taken from a checkpoint" in run("predict", *options, plain).stderr
     options = ["--checkpoint", checkpoint, "--parser", "chain", "--max-words", 3, "--input"]
-    long = write(tmp_path / "long.jsonl", [{"words": ["Ann", "sees", "Bob", "now"]}])
+    long = write(tmp_path / "long.jsonl", [{"words": ["Ann", "sees", "Bob", "now"], "mark": 1}])
     assert f"{long}:1: 'words' has more than max_words=3 words" in run("predict", *options, long).stderr
     done = run("predict", *options, long, "--truncate")
     row = rows_of(done.stdout)[0]
     assert row["labels"][3] is None
     assert None not in row["labels"][:3]
-    assert "1 words are not read, and have no label" in done.stderr
+    assert "1 word not read, and without a label" in done.stderr
     late = write(tmp_path / "late.jsonl", [{"words": ["Ann", "sees", "Bob", "now"], "mark": 3}])
     assert "'mark' is a word that is not read" in run("predict", *options, late, "--truncate").stderr
 
@@ -99,6 +99,11 @@ def test_trees_marks_and_long_sentences(run, checkpoint, tmp_path):
         ({"words": []}, "new.jsonl:2: a sentence has at least one word"),
         ({"labels": []}, "new.jsonl:2: no column 'words'"),
         ({"words": ["a"], "mark": 1}, "new.jsonl:2: 'mark' must be from 0 to 0 (got '1')"),
+        (
+            {"words": ["a"]},
+            "new.jsonl:2: no 'mark', the number of a word, from 0: the model labels words as a",
+        ),
+        ({"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
         ({"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
         ({"words": ["a"], "head": [0]}, "new.jsonl:2: 'head' and 'deprel' must both be lists"),
     ],
@@ -113,16 +118,53 @@ def test_rows_that_are_none(run, checkpoint, tmp_path, row, message):
     assert "'text_columns' is for files of texts" in run("predict", *options, "--text-columns", "a").stderr
 
 
-def test_a_treebank_without_a_column_of_theirs(run, checkpoint, tmp_path):
+def test_a_treebank_without_a_column_of_theirs(run, tmp_path):
+    plain = [{key: value for key, value in row.items() if key != "mark"} for row in ROWS]
+    places = {"train": str(write(tmp_path / "train.jsonl", plain)), "root": str(tmp_path / "root")}
+    checkpoint = train(TrainConfig.of("dt", task="labels", **places, **SIZES, **SHORT), tmp_path / "run")
     source = tmp_path / "new.conllu"
     source.write_text("1\tAnn\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tsleeps\t_\tY\t_\t_\t0\troot\t_\tA=b\n\n")
-    done = run("predict", "--checkpoint", checkpoint, "--input", source, "--output", "out.conllu")
+    options = ["--checkpoint", checkpoint["checkpoint"], "--input", source, "--output", "out.conllu"]
+    done = run("predict", *options)
     assert done.exit_code == 0, done.stderr
+    assert "misc:Label of 2 words in 1 sentence, 0 of them with a chain tree" in done.stderr
     (sentence,) = read_conllu(tmp_path / "out.conllu")
     assert sentence.upos == ["X", "Y"]
-    labels = {"A0", "A1", "O"}
+    labels = {"A0", "A1"}
     assert sentence.misc[0].removeprefix("Label=") in labels
     assert sentence.misc[1].removeprefix("A=b|Label=") in labels
+
+
+def test_marks_in_a_treebank(run, tmp_path):
+    rows = ("{} _ _ _ _ 2 nsubj _ Role=A0", "sees _ _ _ _ 0 root _ {}", "{} _ _ _ _ 2 obj _ Role=A1")
+    tree = "".join(f"{n} {row}\n" for n, row in enumerate(rows, 1)).replace(" ", "\t") + "\n"
+    source = tmp_path / "train.conllu"
+    source.write_text("".join(tree.format(a, "Mark=Yes", b) for a in NAMES for b in NAMES if a != b))
+    keys = {"key": "misc:Role", "absent": "O", "mark_key": "misc:Mark", "test": str(source)}
+    places = {"train": str(source), "root": str(tmp_path / "root")}
+    config = TrainConfig.of("dt", task="labels", **places, **keys, **SIZES, **SHORT | {"max_epochs": 30})
+    result = train(config, tmp_path / "run")
+    assert result["data"]["marked"] == {"train": 18, "val": 2, "test": 20}
+    options = ["--checkpoint", result["checkpoint"], "--input"]
+    done = run("predict", *options, source)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
+    unmarked = tmp_path / "unmarked.conllu"
+    unmarked.write_text(tree.format("Ann", "Mark=Yes", "Bob") + tree.format("Ann", "_", "Bob"))
+    said = f"{unmarked}:5: no word has 'misc:Mark', the mark"
+    assert said in " ".join(run("predict", *options, unmarked).stderr.split())
+
+
+def test_a_model_of_sentences_with_and_without_a_mark_takes_both(run, tmp_path):
+    mixed = [*ROWS, {"words": ["It", "rains"], "labels": ["O", "O"]}, {"words": ["So"], "labels": ["O"]}]
+    places = {"train": str(write(tmp_path / "train.jsonl", mixed)), "root": str(tmp_path / "root")}
+    config = TrainConfig.of("word-average", task="labels", **places, **SIZES, **SHORT, val_seed=3)
+    result = train(config, tmp_path / "run")
+    assert result["data"]["marked"]["train"] < result["data"]["examples"]["train"]
+    rows = [{"words": ["It", "rains"]}, {"words": ["It", "rains"], "mark": 0}]
+    new = write(tmp_path / "new.jsonl", rows)
+    done = run("predict", "--checkpoint", result["checkpoint"], "--parser", "chain", "--input", new)
+    assert done.exit_code == 0, done.stderr
 
 
 def test_roles_of_a_corpus(run, tmp_path):
@@ -144,7 +186,7 @@ def test_roles_of_a_corpus(run, tmp_path):
     right = sum(label == mine for label, mine in pairs) / len(pairs)
     assert result["metrics"]["test_accuracy"] == pytest.approx(right)
     unmarked = write(tmp_path / "unmarked.jsonl", [{"words": ["Ann", "sees", "Bob"]}])
-    assert "no 'mark': the model labels words as a marked" in run("predict", *options, unmarked).stderr
+    assert "no 'mark', the number of a word, from 0: the model" in run("predict", *options, unmarked).stderr
     (tmp_path / "new.conllu").write_text("1\tAnn\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *options, "new.conllu")
     assert "which labels words as a marked one sees them: a .jsonl" in " ".join(done.stderr.split())
@@ -166,7 +208,8 @@ def test_words_that_a_pretrained_encoder_has_no_room_for(run, tmp_path, model):
     from graphdep.testing.tiny_encoder import write_tiny_encoder
 
     encoder = write_tiny_encoder(tmp_path / "encoder", positions=12)
-    places = {"train": str(write(tmp_path / "train.jsonl", ROWS)), "root": str(tmp_path / "root")}
+    plain = [{key: value for key, value in row.items() if key != "mark"} for row in ROWS]
+    places = {"train": str(write(tmp_path / "train.jsonl", plain)), "root": str(tmp_path / "root")}
     own = {"parser": "chain", "accelerator": "cpu", "max_epochs": 1, "max_length": 10, "encoder": encoder}
     checkpoint = train(TrainConfig.of(model, task="labels", **places, **own), tmp_path / "run")["checkpoint"]
     options = ["--checkpoint", checkpoint, "--parser", "chain", "--input"]
@@ -178,11 +221,11 @@ def test_words_that_a_pretrained_encoder_has_no_room_for(run, tmp_path, model):
     assert first["labels"][-1] is None
     assert first["labels"][0] is not None
     assert second["labels"][0] is not None
-    assert f"{first['labels'].count(None)} words are not read" in done.stderr
+    assert f"{first['labels'].count(None)} words not read, and without a label" in done.stderr
     (tmp_path / "new.conllu").write_text(
         "".join(f"{n}\t{'word' * 3}\t_\tX\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 4)) + "\n"
     )
     done = run("predict", *options, "new.conllu")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[2].endswith("\t_")
-    assert "words have no label: the encoder has no room for them" in done.stderr
+    assert "without a label: the encoder has no room for more" in done.stderr

@@ -55,7 +55,7 @@ def test_learns_and_predicts(fitted):
 def test_probabilities_are_those_of_the_model_on_each_sentence_alone(fitted):
     task, state = fitted._predictor.task, fitted._predictor.state
     words = [["Ann", "sees"], ["unknown"], ["Cid", "sees", "Bob", "sing", "sing"]]
-    marks = [1, None, 0]
+    marks = [1, 0, 0]
     for one, mark, share in zip(words, marks, fitted.predict_proba(words, marks)):
         data = to_data([Sentence.chain(one)], vocab=state.vocab, relations=state.relations)
         mark_words(data, [int(number == mark) for number in range(len(one))])
@@ -80,7 +80,7 @@ def test_kinds_of_sequences(fitted, kind):
     assert fitted.predict(kind([kind(words) for words in WORDS]), np.array(MARKS)) == fitted.predict(
         WORDS, MARKS
     )
-    assert fitted.score(WORDS, kind([kind(row) for row in [["A0"] * 4] * 20])) <= 1
+    assert fitted.score(WORDS, kind([kind(row) for row in [["A0"] * 4] * 20]), MARKS) <= 1
 
 
 def test_saved_loaded_copied(fitted, tmp_path):
@@ -168,12 +168,12 @@ def test_pretrained_encoders(tmp_path, model):
     loaded = WordLabeller.load(tmp_path / "model.ckpt", parser="chain", device="cpu")
     np.testing.assert_allclose(loaded.predict_proba(TREES, MARKS), expected, atol=1e-6)
     long = [["Ann", "sees", *["somebody"] * 5]]
-    (labels,), (share,) = loaded.predict(long), loaded.predict_proba(long)
+    (labels,), (share,) = loaded.predict(long, [1]), loaded.predict_proba(long, [1])
     cut = labels.count(None)
     assert loaded.cut_words == cut > 0
     assert labels[-cut:] == [None] * cut
     assert not share[-cut:].any()
-    assert loaded.score(long, [["A0"] * 7]) <= (7 - cut) / 7
+    assert loaded.score(long, [["A0"] * 7], [1]) <= (7 - cut) / 7
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
@@ -193,14 +193,14 @@ def test_long_sentences():
         new(max_words=4).fit(long, labels)
     cut = new(max_words=4, truncate=True).fit(long, labels, MARKS)
     plain = new().fit(WORDS, LABELS, MARKS)
-    assert [row[:4] for row in cut.predict(long)] == plain.predict(WORDS)
-    assert {row[4] for row in cut.predict(long)} == {None}
+    assert [row[:4] for row in cut.predict(long, MARKS)] == plain.predict(WORDS, MARKS)
+    assert {row[4] for row in cut.predict(long, MARKS)} == {None}
     assert cut.cut_words == 20
-    assert not cut.predict_proba(long)[0][4].any()
+    assert not cut.predict_proba(long, MARKS)[0][4].any()
     with pytest.raises(ValueError, match=r"'sentences\[0\]': the marked word 4 is beyond max_words=4"):
         cut.predict(long[:1], [4])
     with pytest.raises(ValueError, match="10001 words, more than max_words=10000"):
-        plain.predict([["w"] * 10_001])
+        plain.predict([["w"] * 10_001], [0])
 
 
 def test_marks_that_training_had_none_of_are_refused(tmp_path):
@@ -218,7 +218,21 @@ def test_labels_that_were_not_seen_are_wrong(fitted):
     assert fitted.score(WORDS[:1], [["unseen", *right[1:]]], MARKS[:1]) == 0.75
     assert fitted.score(WORDS[:1], [[None, "unseen", *right[2:]]], MARKS[:1]) == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="'labels' must have a label for some word"):
-        fitted.score(WORDS[:1], [[None] * 4])
+        fitted.score(WORDS[:1], [[None] * 4], [1])
+
+
+def test_a_model_of_marks_asks_for_them(fitted):
+    with pytest.raises(
+        ValueError, match=r"'marks\[0\]' must be given, the number of the marked word, from 0"
+    ):
+        fitted.predict(WORDS)
+    with pytest.raises(
+        ValueError, match=r"'marks\[1\]' must be given.* a mark in every sentence \(got None\)"
+    ):
+        fitted.predict_proba(WORDS[:2], [1, None])
+    some = new().fit([*WORDS, ["so", "it", "is"]], [*LABELS, ["O"] * 3], [*MARKS, None])
+    assert some.result_["data"]["marked"]["train"] < some.result_["data"]["examples"]["train"]
+    assert len(some.predict([["so", "it"]])[0]) == 2
 
 
 @pytest.mark.parametrize(

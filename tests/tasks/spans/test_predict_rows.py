@@ -127,7 +127,7 @@ def test_words_that_are_not_read(predict, tmp_path):
     first, second = rows_of(done.stdout)
     assert first["prediction"] in LABELS
     assert (second["prediction"], second["probabilities"]) == (None, None)
-    assert "1 rows have no prediction: a span of theirs is not read" in done.stderr
+    assert "1 row without a prediction: a span is not read" in done.stderr
     table = write_table(tmp_path / "new.csv")
     assert "new.csv:2: 'text' has more than 5 words" in predict(table, "--max-words", 5).stderr
     done = predict(table, "--max-words", 3, "--truncate")
@@ -182,3 +182,16 @@ def test_models_of_corpora(run, roots, on_encoder, tmp_path, task, model):
     assert (row["prediction"] == "") == cut
     done = run("predict", *options, write_table(tmp_path / "other.csv", [{"text": other}]))
     assert f"the model was trained on {2 if task == 'semeval2010' else 1} spans" in done.stderr
+
+
+def test_keys_that_are_nearly_right_are_refused(predict, tmp_path):
+    source = tmp_path / "near.jsonl"
+    row = {"words": ["Rain", "makes", "mud"], "spans": [[0, 1], [2, 3]], "label": None}
+    source.write_text(json.dumps(row | {"heads": [2, 0, 2]}) + "\n")
+    assert f"{source}:1: unknown key 'heads' (did you mean 'head'?)" in " ".join(
+        predict(source).stderr.split()
+    )
+    source.write_text(json.dumps(row | {"id": 1, "labels": []}) + "\n")
+    done = predict(source)
+    assert done.exit_code == 0, done.stderr
+    assert "1 row, 1 of them parsed" in done.stderr

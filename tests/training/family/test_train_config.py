@@ -87,7 +87,10 @@ def test_parse_settings_refuses_a_key_twice():
         ({"edges": "drat"}, "'edges' must be one of .*dra.*got 'drat'"),
         ({"optimizer": None}, "'optimizer' takes a text .got None"),
         ({"heads": True}, "'heads' takes a whole number .got True"),
-        ({"encoder": "gru"}, "'encoder' must be one of transformer, lisa, gate, g2g, word-average.*got 'gru'"),
+        (
+            {"encoder": "gru"},
+            "'encoder' must be one of transformer, lisa, gate, g2g, word-average.*got 'gru'",
+        ),
         ({"encoder": "lstm"}, "'edges' are for encoder='transformer'.*edges='dt', encoder='lstm'"),
         ({"edges": None}, "'edges' are for encoder='transformer'.*edges=None"),
         ({"model": "berd"}, "no model 'berd' .did you mean 'bert'..; choose one of transformer"),

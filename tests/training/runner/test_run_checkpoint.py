@@ -85,4 +85,7 @@ def test_the_last_line_says_why_a_run_has_ended(rare, tmp_path):
     result = train(config, tmp_path / "stays", console=Console(file=out, width=200))
     said = "stopped early: no better val_f1 for 2 epochs (--set patience=none goes on)"
     assert (result["epochs"], result["stopped"]) == (3, said)
-    assert out.getvalue().splitlines()[-1].endswith(said)
+    assert out.getvalue().splitlines()[-2].endswith(said)
+    assert out.getvalue().splitlines()[-1].endswith("scoring 2 examples of val")
+    assert result["seconds_per_validation"] > 0
+    assert out.getvalue().splitlines()[0].split("val_f1")[1].count(" s ") == 2  # training, and validation

@@ -13,11 +13,17 @@ from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE, check_bio, with_insides
-from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.column import LISTS, Column
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.labelled_words import LabelledWords
-from graphdep.datasets.labels.own.own_sentences import OwnSentences, check_label_file, read_own_sentences
+from graphdep.datasets.labels.own.own_sentences import (
+    KEYED_FILES,
+    OwnSentences,
+    check_label_file,
+    read_own_sentences,
+)
 from graphdep.io.limits import MAX_WORDS
+from graphdep.io.plural import plural
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
 
@@ -33,7 +39,8 @@ class OwnLabels(OwnFiles, LabelDataset):
                                    word, from 0, as which the labels see the sentence; and ``head`` and
                                    ``deprel``, of each word the number of its governor, from 1, 0 for the
                                    root, and its relation to it
-    ``.conllu``                    trees, and labels in the column that :obj:`key` names
+    ``.conllu``                    trees, and labels in the column that :obj:`key` names; the marked word of a
+                                   sentence, where there is one, has the key :obj:`mark_key` in MISC or FEATS
     ``.tsv``, ``.txt``,            a word and its label a line, separated by a tab or blanks, and a blank line
     ``.conll``                     behind each sentence, as in CoNLL-2003; see
                                    :func:`~graphdep.datasets.labels.own.word_columns.read_word_columns`
@@ -58,6 +65,9 @@ class OwnLabels(OwnFiles, LabelDataset):
         test: File with the sentences for testing; :obj:`None` for no such split. (default: :obj:`None`)
         key, absent: Of ``.conllu`` and ``.spacy``, see :class:`~graphdep.datasets.labels.column.Column`.
             (default: ``"upos"``, :obj:`None`)
+        mark_key: Of ``.conllu``, the key of MISC or FEATS that the marked word has, whatever its value, such
+            as ``"misc:Mark"`` for ``Mark=Yes``; one word a sentence at most, so that a sentence with two
+            predicates is there twice. (default: :obj:`None`, no word is marked)
         scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on, which are then
             checked. (default: ``"words"``)
         outside: The label that stands for no finding, which F1 leaves out; it is the first class if there is
@@ -104,6 +114,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         test: str | os.PathLike[str] | None = None,
         key: str = "upos",
         absent: str | None = None,
+        mark_key: str | None = None,
         scheme: str = "words",
         outside: str | None = OUTSIDE,
         val_fraction: float = 0.1,
@@ -120,6 +131,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         if scheme == "bio" and outside != OUTSIDE:
             raise ValueError(f"'outside' must be {OUTSIDE!r} where 'scheme' is 'bio' (got {outside!r})")
         self.column, self.scheme, self.outside = Column(key, absent), scheme, outside
+        self.mark_column = None if mark_key is None else mark_column(mark_key)
         self.drawn_val, self.word_limit = DrawnVal(val_fraction, seed), WordLimit(max_words, truncate)
         self._said: dict[str, dict[str, Any]] = {}
         super().__init__(root, split, parser, **options)
@@ -127,6 +139,8 @@ class OwnLabels(OwnFiles, LabelDataset):
     def options(self) -> dict[str, Any]:
         own: dict[str, Any] = {"key": self.column.key, "absent": self.column.absent, "scheme": self.scheme}
         own |= {"outside": self.outside, "val": None if "val" in self.files else self.drawn_val}
+        if self.mark_column is not None:
+            own["mark_key"] = self.mark_column.key
         limit = self.word_limit
         if limit.truncate or limit.max_words != MAX_WORDS:
             own["words"] = limit
@@ -154,6 +168,7 @@ class OwnLabels(OwnFiles, LabelDataset):
             self.labels = self.classes([example.cut(self.word_limit) for example in whole])
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
+        self._check_keys(train)
         names = super().classes(train)
         return with_insides(names) if self.scheme == "bio" else names
 
@@ -165,29 +180,79 @@ class OwnLabels(OwnFiles, LabelDataset):
         self._said = {self.split: notes["said"]}
 
     def describe(self) -> dict[str, Any]:
-        """As of every corpus of labelled words; also ``own_trees`` and ``marked``, the examples of the file
-        (before :obj:`limit`) that have a tree of their own and a mark, ``skipped_lines``, those that are no
-        rows, and ``truncated_words``.
+        """As of every corpus of labelled words; also ``own_trees``, the examples of the file (before
+        :obj:`limit`) that have a tree of their own, ``skipped_lines``, those that are no rows, and
+        ``truncated_words``.
         """
         said, described = dict(self._said[self.split]), super().describe()
-        drawn = said.pop("drawn")
+        drawn, marked, unmarked = said.pop("drawn"), described["marked"], len(self) - described["marked"]
         notes = [
             described["note"],
             *([drawn] if drawn else []),
-            *([f"{said['own_trees']} examples have a tree of their own"] if said["own_trees"] else []),
-            *([f"{said['marked']} examples have a marked word"] if said["marked"] else []),
-            *([f"{said['skipped_lines']} lines are comments"] if said["skipped_lines"] else []),
-            *([f"{said['truncated_words']} words are cut"] if said["truncated_words"] else []),
+            *([f"{_have(said['own_trees'])} a tree of their own"] if said["own_trees"] else []),
+            *([f"{_have(marked)} a marked word"] if marked else []),
+            *([f"{_have(unmarked)} none, though others have"] if marked and unmarked else []),
+            *([f"{plural(said['skipped_lines'], 'comment')} left out"] if said["skipped_lines"] else []),
+            *([f"{plural(said['truncated_words'], 'word')} cut"] if said["truncated_words"] else []),
+            *self._common_label(),
         ]
-        return described | said | {"note": "; ".join(notes)}
+        return {**said, **described, "note": "; ".join(notes)}
+
+    def _common_label(self) -> list[str]:
+        """A note where the label of most words is not the one that F1 leaves out."""
+        if self.split != "train" or self.scheme == "bio" or self.outside in (None, *self.labels):
+            return []
+        counts = self.y[self.y >= 0].bincount(minlength=len(self.labels))
+        share, label = float(counts.max() / counts.sum().clamp(min=1)), self.labels[int(counts.argmax())]
+        if share <= 0.5:
+            return []
+        return [
+            f"{share:.0%} of the labels are {label!r}, which f1 counts as a finding: --set outside={label} "
+            "leaves it out"
+        ]
+
+    def _check_keys(self, train: Sequence[LabelledWords]) -> None:
+        """Raises :class:`ValueError`, with the keys that there are, if one that was given is nowhere."""
+        trees = [example.tree for example in train if example.tree is not None]
+        path = self.file("train")
+        if (
+            path.suffix.lower() in KEYED_FILES
+            and trees
+            and not (path.suffix == ".spacy" and self.scheme == "bio")
+        ):
+            try:
+                self.column.classes(trees)
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
+        if self.mark_column is not None and not any(example.mark is not None for example in train):
+            raise ValueError(
+                f"{path}: 'mark_key' {self.mark_column.key!r}: no word has it{self.mark_column.hint(trees)}"
+            )
 
     def _sentences(self, path: Path) -> OwnSentences:
         """All that a file has."""
-        found = read_own_sentences(path, self.column, spans=self.scheme == "bio")
+        found = read_own_sentences(path, self.column, spans=self.scheme == "bio", mark=self.mark_column)
         if self.scheme == "bio":
             for example in found.examples:
                 _check_bio(example)
         return found
+
+
+def _have(count: int) -> str:
+    return f"{plural(count, 'example')} {'has' if count == 1 else 'have'}"
+
+
+def mark_column(key: str) -> Column:
+    """The column that marks words.
+
+    Raises:
+        ValueError: If it is no key of FEATS or MISC.
+    """
+    name, _, part = key.partition(":")
+    if name not in LISTS or not part:
+        keys = " or ".join(f"{name}:KEY" for name in LISTS)
+        raise ValueError(f"'mark_key' must be {keys} (got {key!r})")
+    return Column(key)
 
 
 def _check_bio(example: LabelledWords) -> None:

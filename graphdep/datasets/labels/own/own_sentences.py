@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.datasets.base.raw import read_lines, row_error
-from graphdep.datasets.base.row_words import row_tree, row_words
+from graphdep.datasets.base.row_keys import check_keys
+from graphdep.datasets.base.row_words import TREE, row_tree, row_words
 from graphdep.datasets.base.text_rows import TextRow, read_text_rows
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.labelled_words import LabelledWords
@@ -20,6 +21,10 @@ COLUMN_FILES = (".tsv", ".txt", ".conll")
 KEYED_FILES = (".conllu", ".spacy")
 """Files in which a key says where the labels are."""
 SUFFIXES = (".jsonl", *KEYED_FILES, *COLUMN_FILES)
+
+
+KEYS = ("words", "labels", "mark", *TREE)
+"""Keys of an object of a ``.jsonl`` file."""
 
 
 class OwnSentences(NamedTuple):
@@ -40,13 +45,16 @@ def check_label_file(name: str, path: Path) -> None:
         raise ValueError(f"{name!r} must end in {', '.join(SUFFIXES)} (got {str(path)!r})")
 
 
-def read_own_sentences(path: Path, column: Column, *, spans: bool = False) -> OwnSentences:
+def read_own_sentences(
+    path: Path, column: Column, *, spans: bool = False, mark: Column | None = None
+) -> OwnSentences:
     """The sentences of a file, as :class:`~graphdep.datasets.labels.own.own_labels.OwnLabels` describes them.
 
     Args:
         path: The file; its suffix says what it is.
         column: Where labels are in ``.conllu`` and ``.spacy``.
         spans: Of ``.spacy``, read the entities in place of :obj:`column`. (default: :obj:`False`)
+        mark: Of ``.conllu``, the key that the marked word has. (default: none, no word is marked)
 
     Raises:
         ValueError: If something is wrong with the file, with file, line and value.
@@ -58,7 +66,8 @@ def read_own_sentences(path: Path, column: Column, *, spans: bool = False) -> Ow
     if suffix == ".jsonl":
         return OwnSentences([_of_object(row) for row in read_text_rows(path, ["words", "labels"])])
     if suffix == ".conllu":
-        return OwnSentences([_of_tree(*pair, column) for pair in zip(sentence_places(path), _trees(path))])
+        placed = zip(sentence_places(path), _trees(path))
+        return OwnSentences([_of_tree(*pair, column, mark) for pair in placed])
     if suffix == ".spacy":
         return OwnSentences(read_doc_bin(path, None if spans else column))
     return OwnSentences(*read_word_columns(path))
@@ -91,11 +100,29 @@ def _trees(path: Path) -> list[Sentence]:
     return read_conllu(path, max_words=None)
 
 
-def _of_tree(place: str, tree: Sentence, column: Column) -> LabelledWords:
-    return LabelledWords(tree.form, column.labels(tree), tree=tree, place=place)
+def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) -> LabelledWords:
+    marked = None if mark is None else marked_word(tree, mark, place)
+    return LabelledWords(tree.form, column.labels(tree), mark=marked, tree=tree, place=place)
+
+
+def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
+    """The number of the word that has a key, from 0; :obj:`None` where none has it.
+
+    Raises:
+        ValueError: If several have it; the message begins with ``place``.
+    """
+    marked = [word for word, there in enumerate(column.there(tree)) if there]
+    if len(marked) > 1:
+        words = ", ".join(tree.form[word] for word in marked)
+        raise ValueError(
+            f"{place}: {len(marked)} words have {column.key!r}, which marks one: write the sentence once for "
+            f"each (got {words})"
+        )
+    return marked[0] if marked else None
 
 
 def _of_object(row: TextRow) -> LabelledWords:
+    check_keys(row, KEYS)
     words, labels = row_words(row), row.values["labels"]
     if not isinstance(labels, list):
         raise row_error(row.path, row.line, "'labels' must be a list", repr(labels))

@@ -42,7 +42,9 @@ def test_json_lines(load, tmp_path):
     assert [data.mark.tolist() for data in train] == [[0, 0, 1, 0], [0, 0, 0], [0, 0]]
     about = train.describe()
     assert (about["scored_words"], about["marked"], about["own_trees"]) == (5, 1, 0)
-    assert about["note"] == "5 of 6 words are scored; 1 examples have a marked word"
+    assert about["note"] == (
+        "5 of 6 words are scored; 1 example has a marked word; 2 examples have none, though others have"
+    )
     assert train.corpus == "train.jsonl"
     assert next(iter(DataLoader(val, batch_size=3))).y.shape == (6,)
     assert pickle.loads(pickle.dumps(train)).describe() == about
@@ -99,7 +101,7 @@ def test_columns_and_spans(load, tmp_path):
     assert train.labels == ("O", "B-LOC", "B-PER", "I-PER", "I-LOC")  # a longer LOC may come
     assert [data.y.tolist() for data in train] == [[2, 3, 0], [2, -100, 1]]
     assert train.describe()["skipped_lines"] == 1
-    assert "1 lines are comments" in train.describe()["note"]
+    assert "1 comment left out" in train.describe()["note"]
     for labels, message in (
         (["O", "I-PER", "O"], r"bad.jsonl:2: word 2: 'I-PER' must stand behind B-PER or I-PER \(got 'O'\)"),
         (["I-PER", "O", "O"], r"bad.jsonl:2: word 1: 'I-PER' must .* \(got nothing\)"),
@@ -151,7 +153,7 @@ def test_long_sentences(load, tmp_path):
     cut = load(train=path, max_words=2, truncate=True)
     assert [data.y.numel() for data in cut] == [2, 2]
     assert cut.describe()["truncated_words"] == 499
-    assert "499 words are cut" in cut.describe()["note"]
+    assert "499 words cut" in cut.describe()["note"]
     many = {"words": ["w"] * 10_001, "labels": ["a"] * 10_001}
     with pytest.raises(ValueError, match=r"many.jsonl:1: 10001 words, more than max_words=10000"):
         load(train=write(tmp_path / "many.jsonl", [many]))
@@ -256,3 +258,81 @@ def test_processed_files_are_never_stale(load, tmp_path):
     before = load().processed_file_names
     write(tmp_path / "train.jsonl", ROWS[:2])
     assert load().processed_file_names != before
+
+
+MARKED = """# sent_id = 1
+1\tAnn\t_\tX\t_\t_\t2\tnsubj\t_\tRole=A0
+2\treads\t_\tX\t_\t_\t0\troot\t_\tMark=Yes
+3\tbooks\t_\tX\t_\t_\t2\tobj\t_\tRole=A1|Mood
+
+1\tIt\t_\tX\t_\t_\t2\texpl\t_\t_
+2\trains\t_\tX\t_\t_\t0\troot\t_\tRole=V
+
+"""
+
+
+def test_a_key_of_misc_marks_a_word_of_a_tree(load, tmp_path):
+    path = tmp_path / "trees.conllu"
+    path.write_text(MARKED, encoding="utf-8")
+    own = {"train": path, "val": path, "key": "misc:Role", "absent": "O"}
+    plain, train = load(**own), load(**own, mark_key="misc:Mark")
+    assert plain.describe()["marked"] == 0
+    assert [data.mark.tolist() for data in train] == [[0, 0, 1, 0], [0, 0, 0]]
+    assert train.looks_up == "path"
+    assert load(**own, mark_key="misc:Mood")[0].mark.tolist() == [0, 0, 0, 1]  # it needs no value
+    assert "1 example has none, though others have" in train.describe()["note"]
+    twice = tmp_path / "twice.conllu"
+    twice.write_text(MARKED.replace("Role=A0", "Role=A0|Mark=Yes"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"twice.conllu:2: 2 words have 'misc:Mark', .* \(got Ann, reads\)"):
+        load(**own | {"train": twice}, mark_key="misc:Mark")
+    for key in ("Mark", "misc", "upos:Mark"):
+        with pytest.raises(ValueError, match=f"'mark_key' must be feats:KEY or misc:KEY \\(got '{key}'\\)"):
+            load(**own, mark_key=key)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"key": "misc:Rolle"},
+            r"trees.conllu: 'key' 'misc:Rolle': .* has it \(did you mean 'misc:Role'\?\); the keys of MISC "
+            r"are Role, Mark",
+        ),
+        ({"key": "feats:Role"}, r"trees.conllu: 'key' 'feats:Role': .* has it: its column FEATS has no key"),
+        ({}, r"that have it are 'X'; .*; other labels are key=KEY .*, such as misc:Role, misc:Mark"),
+        ({"key": "xpos"}, r"'xpos': no word .* has it; other labels are key=KEY .*, such as misc:Role"),
+        (
+            {"key": "misc:Role", "mark_key": "misc:Merk"},
+            r"'misc:Merk': no word has it \(did you mean 'misc:Mark'",
+        ),
+    ],
+)
+def test_keys_that_are_nowhere_are_named_with_those_there_are(load, tmp_path, options, message):
+    path = tmp_path / "trees.conllu"
+    path.write_text(MARKED, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        load(train=path, val=path, **options)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("mark", "marks"), ("mark", "Mark"), ("head", "heads"), ("deprel", "deprels")]
+)
+def test_keys_that_are_nearly_right_are_refused(load, tmp_path, old, new):
+    row = {new if key == old else key: value for key, value in (ROW | TREE).items()}
+    path = write(tmp_path / "near.jsonl", [ROW, row])
+    with pytest.raises(ValueError, match=rf"near.jsonl:2: unknown key '{new}' \(did you mean '{old}'\?\)"):
+        load(train=path)
+    others = {"id": 1, "text": "Ann reads books", "lang": "en", "marks": [1], "tags": ["N"]}
+    assert len(load(train=write(tmp_path / "own.jsonl", [ROW | others, *ROWS[1:]]))) == 3
+
+
+def test_a_common_label_that_counts_as_a_finding_is_noted(load, tmp_path):
+    none = [{"words": ["It", "is", "so"], "labels": ["none", "none", "A"]}] * 2
+    path = write(tmp_path / "none.jsonl", [*none, {"words": ["No"], "labels": ["B"]}])
+    said = "57% of the labels are 'none', which f1 counts as a finding: --set outside=none leaves it out"
+    train = load(train=path, outside="O")
+    assert said in train.describe()["note"]
+    assert said not in load("val", train=path, val=path).describe()["note"]
+    for outside in ("none", None):
+        assert "counts" not in load(train=path, outside=outside).describe()["note"]
+    assert "counts" not in load().describe()["note"]

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from graphdep.datasets.base.drawn_val import DrawnVal
+from graphdep.datasets.labels.labelled_words import LabelledWords
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (1, "a.jsonl:1: the only sentence: 'val' cannot"),
+        (9, "a.jsonl:1: all 9 rows have the same words: 'val'"),
+    ],
+)
+def test_one_sentence_is_not_split(count, message):
+    rows = [LabelledWords(["It", "rains"], ["A", "B"], place=f"a.jsonl:{n}") for n in range(1, count + 1)]
+    with pytest.raises(ValueError, match=message):
+        DrawnVal().part(rows, "val")
