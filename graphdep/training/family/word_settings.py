@@ -60,7 +60,7 @@ class WordSettings(EncoderSettings):
 
     @property
     def about_data(self) -> str:
-        said = [f"{name} {value}" for name, value in self._given().items()]
+        said = [f"{name} {value}" for name, value in self._given().items() if name not in self.places]
         said += [] if self.limit_eval is None else [f"at most {self.limit_eval} examples of val and test"]
         return ", ".join(said)
 

@@ -127,6 +127,7 @@ def test_what_a_look_up_reads_is_said():
 def test_options_of_a_corpus_reach_it():
     config = TrainConfig.of(task="propbank-ewt", form="spans", ud_from="trees")
     assert config.dataset_options("train") == {"form": "spans", "ud_from": "trees", "parser": "gold"}
+    assert config.about_data == "form spans"  # and no place of a machine
     assert config.label == "dt, form spans"
     assert (config.scheme, config.outside) == ("bio", "O")
     config = TrainConfig.of(task="agreement", name="question", train_from="test")
