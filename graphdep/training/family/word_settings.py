@@ -52,6 +52,7 @@ class WordSettings(EncoderSettings):
 
     if TYPE_CHECKING:  # of the other base
         task: str
+        places: ClassVar[tuple[str, ...]]
 
     @property
     def marked(self) -> bool:
