@@ -24,7 +24,7 @@ def print_json(value: dict[str, Any]) -> None:
 def print_scores(result: dict[str, Any], told: str = "") -> None:
     """A run's scores for people, and what exactly each metric is, or where that is told."""
     from graphdep.tasks import family_of
-    from graphdep.training.family.below_floor import below_floor
+    from graphdep.training.family.below_floor import below_floor, untrained
     from graphdep.training.family.task import legend
 
     floors = family_of(result["task"]).split_floors(result["floor"])
@@ -54,4 +54,6 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
         console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
     if said := below_floor(result["task"], result["metrics"], result["floor"]):
         console.print(f"WARNING: {said}", markup=False, highlight=False, soft_wrap=True)
+    if said := untrained(result["task"], result["metrics"], result.get("floor_frozen", {})):
+        console.print(f"UNTRAINED: {said}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)

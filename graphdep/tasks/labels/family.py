@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from graphdep.tasks.labels.build import build_chain, build_label_model
 from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.floors import label_floors, labelled_words
+from graphdep.tasks.labels.frozen import label_probe_scores
 from graphdep.tasks.labels.learning_task import LabelTask, scored_words
 from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
@@ -27,6 +28,9 @@ from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_family import WordFamily
+
+if TYPE_CHECKING:
+    from graphdep.nn.pretrained import PretrainedEncoder
 
 LOOKUP = "lookup"
 _PREDICTED = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
@@ -56,6 +60,10 @@ class LabelFamily(WordFamily):
     used_by = "graphdep.WordLabeller and `graphdep predict` with a .conllu or .jsonl file"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floors: ClassVar[Mapping[str, str]] = {LOOKUP: "look-up"}
+    frozen = (
+        "a ridge classifier on the state u of a word, a mean over its pieces, and where words are marked "
+        "that of the marked word v (u, v, |u - v| and u * v), by the encoder before its training"
+    )
 
     def build(self, config: TrainConfig, parts: Parts) -> LabelTask:
         config = cast(LabelConfig, config)
@@ -79,6 +87,13 @@ class LabelFamily(WordFamily):
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         scoring = cast(LabelTask, task).scoring
         return label_floors(scoring, splits["train"], splits[split], split, LOOKUP)
+
+    def floor_frozen(
+        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        config, labels = cast(LabelConfig, config), tuple(splits.labels() or ())
+        scoring = LabelScoring(labels, config.outside, config.scheme)
+        return label_probe_scores(scoring, [(name, splits[name]) for name in config.splits], encoder)
 
     def compared(self, task: str) -> str:
         whole = self.tasks[task].metrics[0].name == "exact"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import torch
+from torch import nn
 
 from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.datasets.base.text_rows import Label
@@ -16,12 +17,13 @@ from graphdep.tasks.spans.build import build_span_model
 from graphdep.tasks.spans.check_splits import check_splits
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.floors import span_floors
+from graphdep.tasks.spans.frozen import span_probe_scores
 from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.tasks.spans.own_config import OwnSpanConfig
 from graphdep.tasks.spans.predict_rows import predict_rows
 from graphdep.tasks.spans.tasks import COLUMNS, TASKS
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.family.learning_task import LearningTask, Outputs
+from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.splits import Splits
@@ -57,24 +59,44 @@ class SpanFamily(WordFamily):
     used_by = "`graphdep predict` with a file of marked spans"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floors: ClassVar[Mapping[str, str]] = {LOOKUP: "look-up"}
+    frozen = (
+        "a ridge classifier on the mean state u of the words of a span, and of a second one v (u, v, |u - v| "
+        "and u * v), by the encoder before its training"
+    )
 
     def build(self, config: TrainConfig, parts: Parts) -> SpanTask:
         config = cast(SpanConfig, config)
-        task = config.span_task
         if parts.labels is None:
             raise ValueError("'labels' must be given: they are those of the data")
         model = build_span_model(config, parts, len(parts.labels))
         scratch = parts.pretrained is None
+        optimizer = make_optimizer(config) if scratch else grouped_optimizer(config, model)
+        return self._task(config, parts.labels, model, optimizer)
+
+    def _task(
+        self,
+        config: SpanConfig,
+        labels: Sequence[Label],
+        model: nn.Module,
+        optimizer: MakeOptimizer | None = None,
+    ) -> SpanTask:
+        task = config.span_task
         return SpanTask(
             model,
             self.edges(config),
-            task.codes(parts.labels, config.outside),
+            task.codes(labels, config.outside),
             task.metrics,
             task.reported,
-            make_optimizer(config) if scratch else grouped_optimizer(config, model),
+            optimizer,
             warmup_steps=config.warmup_steps,
             seed=config.seed,
         )
+
+    def floor_frozen(
+        self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
+    ) -> dict[str, float]:
+        task = self._task(cast(SpanConfig, config), splits.labels() or [], nn.Identity())
+        return span_probe_scores(task, [(name, splits[name]) for name in config.splits], encoder)
 
     def grouped(self, task: str) -> str:
         return "sentences of the test split"

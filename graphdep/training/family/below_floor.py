@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graphdep.metrics import Metric
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.lookup import resolve_task
 
@@ -22,8 +23,7 @@ def below_floor(task: str, scores: Mapping[str, float], floor: Mapping[str, floa
         >>> below_floor("labels", {"test_f1": 0.25}, {"test_f1": 0.0, "test_f1_lookup": 0.5})
         'test_f1 0.2500 is no better than look-up 0.5000'
     """
-    metric = resolve_task(task).metrics[0]
-    name = next((name for split in ("test", "val") if (name := f"{split}_{metric.name}") in scores), "")
+    metric, name = _main(task, scores)
     floors = family_of(task).split_floors(floor)
     known = {about: values[name] for about, values in floors.items() if name in values}
     if not known:
@@ -32,3 +32,32 @@ def below_floor(task: str, scores: Mapping[str, float], floor: Mapping[str, floa
     if metric.is_better(scores[name], known[about]):
         return ""
     return f"{name} {scores[name]:.4f} is no better than {about} {known[about]:.4f}"
+
+
+def untrained(task: str, scores: Mapping[str, float], frozen: Mapping[str, float]) -> str:
+    """The main score of a pretrained encoder where it is no better than what the encoder gave before its
+    training, for people; else empty. Such a row says nothing of what it was trained with.
+
+    Args:
+        task: Name of the task.
+        scores: As in :func:`below_floor`.
+        frozen: What :meth:`TaskFamily.floor_frozen` gives for the same splits; empty for other encoders.
+
+    Example:
+        >>> from graphdep.training.family.below_floor import untrained
+        >>> untrained("sick-e", {"test_accuracy": 0.5}, {"test_accuracy": 0.625})
+        'test_accuracy 0.5000 is no better than 0.6250 of the encoder before its training'
+    """
+    metric, name = _main(task, scores)
+    if name not in frozen or metric.is_better(scores[name], frozen[name]):
+        return ""
+    return (
+        f"{name} {scores[name]:.4f} is no better than {frozen[name]:.4f} of the encoder before its training"
+    )
+
+
+def _main(task: str, scores: Mapping[str, float]) -> tuple[Metric, str]:
+    """The first metric of a task, and its name among the scores of the split that counts, empty for none."""
+    metric = resolve_task(task).metrics[0]
+    names = (f"{split}_{metric.name}" for split in ("test", "val"))
+    return metric, next((name for name in names if name in scores), "")

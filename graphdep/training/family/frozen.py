@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
 from graphdep.transforms import resolve
@@ -44,18 +45,36 @@ def frozen_vectors(encoder: PretrainedEncoder, examples: Iterable[Data], pool: s
         raise ValueError(f"'pool' must be one of {', '.join(POOLS)} (got {pool!r})")
     number: dict[tuple[int, ...], int] = {}
     rows = [[number.setdefault(text, len(number)) for text in _texts_of(data)] for data in examples]
-    texts = [*number]
-    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-    table = torch.zeros(len(texts), encoder.hidden_channels)
-    training = encoder.training
-    encoder.eval()
-    try:
-        for start in range(0, len(order), _BATCH):
-            some = order[start : start + _BATCH]
-            table[some] = _read(encoder, [texts[row] for row in some], pool)
-    finally:
-        encoder.train(training)
+    table = torch.zeros(len(number), encoder.hidden_channels)
+    for row, x in _read_all(encoder, [*number]):
+        table[row] = x[0] if pool == "cls" else x.mean(dim=0)
     return torch.nn.functional.normalize(table, dim=-1)[torch.tensor(rows)]
+
+
+@torch.no_grad()
+def frozen_words(encoder: PretrainedEncoder, examples: Iterable[Data]) -> list[Tensor]:
+    r"""The states of the words of examples by an encoder as it is, each a mean over its pieces.
+
+    The encoder reads each text as in :func:`frozen_vectors`; marks are no part of it.
+
+    Args:
+        encoder: The encoder. It stays on its device and in its mode.
+        examples: Examples of one text.
+
+    Returns:
+        An example's :math:`(W, C)`, on the CPU; examples of equal texts share it.
+    """
+    number: dict[tuple[int, ...], int] = {}
+    words: dict[int, Tensor] = {}
+    rows = []
+    for data in examples:
+        (text,) = _texts_of(data)
+        rows.append(number.setdefault(text, len(number)))
+        words[rows[-1]] = data.word[(data.node_type == NodeType.WORD) & (data.word >= 0)]
+    found: dict[int, Tensor] = {}
+    for row, x in _read_all(encoder, [*number]):
+        found[row] = scatter(x[1:-1], words[row], dim=0, reduce="mean")
+    return [found[row] for row in rows]
 
 
 def _texts_of(data: Data) -> list[tuple[int, ...]]:
@@ -65,15 +84,25 @@ def _texts_of(data: Data) -> list[tuple[int, ...]]:
     return [tuple(data.input_ids[words & (data.segment == part)].tolist()) for part in segments]
 
 
-def _read(encoder: PretrainedEncoder, texts: Sequence[tuple[int, ...]], pool: str) -> Tensor:
-    """A vector a text ``[num_texts, C]``."""
+def _read_all(encoder: PretrainedEncoder, texts: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, Tensor]]:
+    """The number of each text and the states of its nodes, [CLS] and [SEP] among them; short texts first."""
+    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
+    training = encoder.training
+    encoder.eval()
+    try:
+        for start in range(0, len(order), _BATCH):
+            some = order[start : start + _BATCH]
+            yield from zip(some, _read(encoder, [texts[row] for row in some]))
+    finally:
+        encoder.train(training)
+
+
+def _read(encoder: PretrainedEncoder, texts: Sequence[tuple[int, ...]]) -> tuple[Tensor, ...]:
+    """The states of the nodes of each text."""
     tokens = encoder.tokens
     batch = Batch.from_data_list([_example([tokens.cls_id, *text, tokens.sep_id]) for text in texts])
     x = encoder(_COMPLETE(batch.to(encoder.model.device))).float().cpu()
-    ptr = batch.ptr.cpu()
-    if pool == "cls":
-        return x[ptr[:-1]]
-    return torch.stack([part.mean(dim=0) for part in x.split(ptr.diff().tolist())])
+    return x.split(batch.ptr.cpu().diff().tolist())
 
 
 def _example(ids: list[int]) -> Data:

@@ -21,7 +21,8 @@ class PretrainedSettings:
         floor_frozen: Score what the encoder can do before it is trained, as a floor beside that of no skill
             (:meth:`~graphdep.training.family.family.TaskFamily.floor_frozen`). It reads each text of the
             splits that are scored once, which takes less time than scoring them; on sentences those of at
-            most 10,000 training examples as well. (default: :obj:`True`)
+            most 10,000 training examples as well, on words and spans those of at most 20,000 of them. A row
+            that does not pass it is called untrained under the table. (default: :obj:`True`)
     """
 
     freeze_layers: int = setting(0, defines=True)

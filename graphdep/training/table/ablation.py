@@ -69,6 +69,7 @@ class Row:
             summary[key] = statistics.fmean(values) if values else None
         # What counting gets depends on the row's trees.
         summary["floor"] = self.results[0]["floor"] if self.results else {}
+        summary["floor_frozen"] = self.results[0].get("floor_frozen", {}) if self.results else {}
         summary["capped"] = sum(_capped(result) for result in self.results)
         summary["checkpoints"] = [result["checkpoint"] for result in self.results]
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}

@@ -13,7 +13,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from graphdep.io import atomic_path
-from graphdep.training.family.below_floor import below_floor
+from graphdep.training.family.below_floor import below_floor, untrained
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend
 from graphdep.visualization import plot_ablation
@@ -172,12 +172,16 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
 
 
 def _below_floor(summary: dict[str, Any]) -> list[str]:
-    """The rows that have learned nothing of use, or not yet."""
+    """The rows that have learned nothing of use, or not yet: no more than counting does, or than the
+    pretrained encoder brings along.
+    """
     lines = []
     for row in summary["rows"]:
         means = {name: spread["mean"] for name, spread in row["metrics"].items()}
         if said := below_floor(summary["task"], means, row.get("floor") or summary["floor"]):
             lines.append(f"- WARNING {row['name']}: {said}")
+        if said := untrained(summary["task"], means, row.get("floor_frozen", {})):
+            lines.append(f"- UNTRAINED {row['name']}: {said}; nothing follows from its difference to others")
     return lines
 
 
