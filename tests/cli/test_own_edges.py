@@ -124,7 +124,7 @@ def test_rows_by_edges(run, tiny, tmp_path):
     low, high = summary["rows"][1]["against"]["interval"]
     difference = summary["rows"][1]["against"]["difference"]
     assert f"| {difference:+.4f} [{low:+.4f}, {high:+.4f}] |" in table
-    assert "difference and p against the row dt-lr edges=transformer (accuracy)" in table
+    assert "difference: to the row dt-lr edges=transformer (accuracy)" in table
     assert "sick-e,dt-lr edges=my_edges:ROOTED,0,test_accuracy" in (folder / "table.csv").read_text()
     # Again, in another process: nothing is trained a second time.
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("best.ckpt")}

@@ -18,7 +18,7 @@ def test_a_text_becomes_conllu_on_stdout(run, parser):
     assert done.exit_code == 0, done.stderr
     (sentence,) = parse_conllu(done.stdout)
     assert (sentence.form, sentence.head) == (["ann", "saw", "bob"], [2, 0, 2])
-    assert "1 texts, 1 sentences, 0 texts with a chain tree" in done.stderr
+    assert "1 text, 1 sentence, 0 texts with a chain tree" in done.stderr
 
 
 def test_a_file_holds_a_text_a_line(run, parser, tmp_path):

@@ -107,8 +107,9 @@ def _by_examples(campaign: Campaign, design: Design, table: Table, claim: Claim)
     if any(len(side) < table.seeds for side in sides) or name not in names:
         return None
     a, b = (",".join(str(side[seed]) for seed in sorted(side)) for side in sides)
-    found = compare_runs(a, b, metric=name)["metrics"][name]
-    return {key: found[key] for key in HEADER if key in found}
+    compared = compare_runs(a, b, metric=name)
+    found = {**compared, **compared["metrics"][name]}
+    return {key: found[key] for key in HEADER if key in found and key not in ("a", "b", "verdict")}
 
 
 def _by_seeds(a: Sequence[float], b: Sequence[float]) -> dict[str, Any]:

@@ -178,7 +178,9 @@ def test_bad_tags_and_files(tmp_path, parser, train):
         own(tmp_path, parser, train=train, raw_from=tmp_path)
     with pytest.raises(ValueError, match="'label_column' must be no column of texts"):
         own(tmp_path, parser, train=train, label_column="text")
-    with pytest.raises(ValueError, match="train.jsonl:1: the only sentence: 'val' cannot be drawn from it"):
+    with pytest.raises(
+        ValueError, match="train.jsonl:1: all 2 rows have the same words: 'val' cannot be drawn"
+    ):
         own(tmp_path, parser, train=write(tmp_path / "train.jsonl", [ROW, ROW]))
 
 
