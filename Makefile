@@ -31,7 +31,7 @@ RAW ?=
 PREPARED ?= .carry/evidence
 EVIDENCE := examples/evidence.py $(if $(RAW),--raw-from "$(RAW)") $(if $(ONLY),--only $(ONLY))
 
-.PHONY: evidence evidence-status gpu-prepare gpu-campaign
+.PHONY: tables evidence evidence-status gpu-prepare gpu-campaign
 .PHONY: help demo extras test lint typecheck pytest format bench bench-scaling gpu-check check-python
 .PHONY: install install-dev clean
 
@@ -44,6 +44,7 @@ help:
 	@echo "make gpu-check  backend equality and the benchmark on CUDA; says so where there is no GPU"
 	@echo "make evidence   run what examples/claims asks for and is not done: RAW=DIR with the corpora, MINUTES=170, RUNS=1"
 	@echo "make evidence-status  what of it is done, running, left, and what is decided"
+	@echo "make tables     the table of claims in examples/claims/README.md, from the results that are there"
 	@echo "make gpu-prepare      parse and process all of it into PREPARED=.carry/evidence (RAW=DIR)"
 	@echo "make gpu-campaign     the same on a machine that has PREPARED alone: MINUTES=9"
 	@echo "make format     let ruff rewrite the code in place"
@@ -94,6 +95,9 @@ gpu-check: $(RUN_DEPS)
 
 evidence: $(RUN_DEPS)
 	@$(RUN) $(EVIDENCE) --minutes $(MINUTES) --workers $(RUNS)
+
+tables: $(RUN_DEPS)
+	@$(RUN) examples/claims.py --write
 
 evidence-status: $(RUN_DEPS)
 	@$(RUN) $(EVIDENCE) --status

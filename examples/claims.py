@@ -1,0 +1,58 @@
+"""The claims of examples/claims/ and what the runs so far say of them, as a table.
+
+python examples/claims.py            # from examples/results/evidence/claims.csv
+python examples/claims.py --write    # into examples/claims/README.md (make tables)
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+from graphdep.training.evidence import read_designs
+from graphdep.training.evidence.verdicts import CLAIMS, read_claims
+
+HERE = Path(__file__).parent
+BLOCK = re.compile(r"(<!-- claims:begin -->\n).*?(<!-- claims:end -->)", re.S)
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--designs", type=Path, default=HERE / "claims")
+parser.add_argument("--results", type=Path, default=HERE / "results" / "evidence")
+parser.add_argument("--page", type=Path, default=HERE / "claims" / "README.md")
+parser.add_argument("--write", action="store_true", help="into the page")
+
+
+def table(designs: Path, results: Path) -> str:
+    found = {row["claim"]: row for row in read_claims(results / CLAIMS)}
+    header = ("claim", "source", "rows", "seeds", "difference [95%]", "smallest visible", "verdict")
+    lines = [header, ["---"] * len(header)]
+    for design in read_designs(designs):
+        for claim in design.claims:
+            row = found.get(claim.name, {})
+            numbers = ["", ""]
+            if row.get("difference"):
+                middle, low, high, seen = (
+                    float(row[name]) for name in ("difference", "low", "high", "smallest_visible")
+                )
+                numbers = [f"{middle:+.4f} [{low:+.4f}, {high:+.4f}]", f"{seen:.4f}"]
+            rows = f"`{claim.a}` {claim.expected} than `{claim.b}`".replace("equal than", "equal to")
+            where = ", ".join(filter(None, [design.name, claim.table, claim.metric]))
+            seeds = f"{row.get('seeds', 0)} of {row.get('planned', '?')}"
+            verdict = row.get("verdict", "not run")
+            lines.append([claim.text, claim.source, f"{rows} ({where})", seeds, *numbers, verdict])
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def main() -> None:
+    args = parser.parse_args()
+    text = table(args.designs, args.results)
+    if not args.write:
+        print(text)
+        return
+    page = args.page.read_text(encoding="utf-8")
+    page, count = BLOCK.subn(lambda match: f"{match[1]}{text}\n{match[2]}", page)
+    if count != 1:
+        parser.error(f"{args.page} has no block <!-- claims:begin --> ... <!-- claims:end -->")
+    args.page.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

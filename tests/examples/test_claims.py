@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from graphdep.training.evidence.verdicts import HEADER
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TOML = """
+title = "agreement"
+task = "agreement"
+metric = "test_accuracy"
+rows = ["transformer", "dt"]
+seeds = 2
+[[claims]]
+name = "one"
+text = "Trees help"
+source = "ours"
+a = "dt"
+b = "transformer"
+expected = "better"
+smallest = 0.1
+[[claims]]
+name = "two"
+text = "They do not"
+source = "theirs"
+a = "dt"
+b = "transformer"
+expected = "equal"
+smallest = 0.1
+"""
+DECIDED = "one,d,,x,test_accuracy,dt,transformer,2,2,seeds,1,0.5,0.5,0.25,0.75,0.1,1,0.4,reproduced"
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, EXAMPLES / "claims.py", *arguments]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+
+
+def test_the_table_of_the_page_is_that_of_the_results():
+    shown = run()
+    assert shown.returncode == 0, shown.stderr
+    page = (EXAMPLES / "claims" / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- claims:begin -->\n{shown.stdout}<!-- claims:end -->" in page, "make tables"
+
+
+def test_what_is_decided_and_what_is_not(tmp_path):
+    (tmp_path / "d.toml").write_text(TOML)
+    (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{DECIDED}\n")
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- claims:begin -->\nold\n<!-- claims:end -->\nafter\n")
+    places = ("--designs", tmp_path, "--results", tmp_path, "--page", page, "--write")
+    assert run(*places).returncode == 0
+    lines = page.read_text().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("before", "after", 8)
+    rows = "`dt` {} `transformer` (d, test_accuracy)"
+    decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] | 0.4000 | reproduced |"
+    assert lines[4] == f"| Trees help | ours | {rows.format('better than')} | {decided}"
+    assert lines[5] == f"| They do not | theirs | {rows.format('equal to')} | 0 of ? |  |  | not run |"
+    page.write_text("no block")
+    assert "has no block" in run(*places).stderr
