@@ -8,7 +8,6 @@ Interrupted or out of time, the same command goes on. Scores go to examples/resu
 """
 
 import argparse
-import os
 from pathlib import Path
 
 from rich.console import Console
@@ -46,7 +45,6 @@ def main() -> None:
         print(f"{prepare(campaign) / 2**20:.0f} MiB in {args.root}")
         return
     if not args.status:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
         campaign.run(args.minutes)
     show(campaign)
 

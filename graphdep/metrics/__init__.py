@@ -1,5 +1,6 @@
 """Metrics over whole splits, each with its signature and its no-skill floor; tests between two systems."""
 
+from graphdep.metrics._standard_error import visible_effect
 from graphdep.metrics.bleu import BLEU, resolve_bleu
 from graphdep.metrics.classification import ACCURACY, F1, MACRO_F1, MCC
 from graphdep.metrics.combined import ACCURACY_F1, PEARSON_SPEARMAN, mean_metric
@@ -56,4 +57,5 @@ __all__ = [
     "resolve_bleu",
     "resolve_distinct",
     "semeval2010_macro_f1",
+    "visible_effect",
 ]

@@ -60,7 +60,15 @@ def standard_error(spread: Spread, examples: np.ndarray, units: int) -> tuple[np
 
 
 def visible_effect(standard_error: float, df: float, power: float = 0.8, level: float = 0.05) -> float:
-    """The smallest difference that a two-sided t-test finds with this power, by the noncentral t."""
+    """The smallest difference that a two-sided t-test finds with this power, by the noncentral t: infinite
+    for an infinite error.
+
+    Args:
+        standard_error: Of the difference.
+        df: Its degrees of freedom.
+        power: The share of cases in which it is found. (default: :obj:`0.8`)
+        level: Of the test. (default: :obj:`0.05`)
+    """
     critical = float(stats.t.ppf(1 - level / 2, df))
     start = critical + float(stats.t.ppf(power, df))
 

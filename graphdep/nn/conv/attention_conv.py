@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
+from graphdep.nn.attention.edge_terms import check_count
 from graphdep.nn.attention.layout import dense_edges
 from graphdep.nn.conv._message_sender import MessageSender
 
@@ -165,6 +166,16 @@ class AttentionConv(MessageSender):
                 raise ValueError(f"'edge_index' is of {edge_index.num_nodes} nodes, but 'x' has {x.size(0)}")
             return edge_index
         return AttentionLayout(dense_edges(edge_index), x.size(0))
+
+    def typed_layout(
+        self, x: Tensor, edge_index: Adj, edge_type: Tensor | None
+    ) -> tuple[AttentionLayout, Tensor]:
+        """:meth:`layout_of`, and the types of its edges, by default its own."""
+        layout = self.layout_of(x, edge_index)
+        edge_type = layout.edge_type if edge_type is None else edge_type
+        check_count(edge_type, layout.edge_index)
+        assert edge_type is not None
+        return layout, edge_type
 
     def __prepare_scriptable__(self) -> nn.Module:
         raise ValueError(_NO_SCRIPT)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj
-from graphdep.nn.attention.edge_terms import check_count, write_out
+from graphdep.nn.attention.edge_terms import write_out
 from graphdep.nn.attention.gated_relation_score import GatedRelationScore
 from graphdep.nn.conv.attention_conv import AttentionConv
 
@@ -109,10 +109,7 @@ class GatedRelationConv(AttentionConv):
         *,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        layout = self.layout_of(x, edge_index)
-        edge_type = layout.edge_type if edge_type is None else edge_type
-        check_count(edge_type, layout.edge_index)
-        assert edge_type is not None
+        layout, edge_type = self.typed_layout(x, edge_index, edge_type)
         if self.score.untyped == "gate":
             layout, edge_type = write_out(layout, edge_type)
         terms = self.score(x, layout.edge_index, edge_type)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj
-from graphdep.nn.attention.edge_terms import check_count
 from graphdep.nn.attention.relation_key_value import RelationKeyValue
 from graphdep.nn.conv.attention_conv import AttentionConv
 
@@ -85,10 +84,7 @@ class RelationKeyValueConv(AttentionConv):
         *,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        layout = self.layout_of(x, edge_index)
-        edge_type = layout.edge_type if edge_type is None else edge_type
-        check_count(edge_type, layout.edge_index)
-        assert edge_type is not None
+        layout, edge_type = self.typed_layout(x, edge_index, edge_type)
         terms = self.relation(x, layout.edge_index, edge_type)
         return self.attend(
             x,

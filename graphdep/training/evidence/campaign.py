@@ -154,13 +154,8 @@ class Campaign:
 
     def folder(self, design: Design, key: RunKey) -> Path:
         """The folder of a run."""
-        table = f"{key.table or 'table'}-{key.digest}"
-        return (
-            self.runs
-            / design.name
-            / table
-            / "_".join([key.row, f"seed{key.seed}", *([key.tune] if key.tune else [])])
-        )
+        name = "_".join([key.row, f"seed{key.seed}", *([key.tune] if key.tune else [])])
+        return self.runs / design.name / key.digest / name
 
     def config(self, design: Design, table: Table, key: RunKey, *, chosen: bool = True) -> Any:
         """The settings of a run.
@@ -193,14 +188,14 @@ class Campaign:
     def _keys(self, design: Design, table: Table, row: str) -> list[RunKey]:
         """All runs of a row that can be asked for now: those that choose a setting come first."""
         tries = [
-            RunKey(table.name, table.digest, row, f"{name}={value}", 0)
+            RunKey(table.digest, row, f"{name}={value}", 0)
             for name, values in design.tune.items()
             for value in values
         ]
         known = self.ledgers[design.name].runs
         if any(key not in known and not self._has_failed(design, key) for key in tries):
             return tries
-        return tries + [RunKey(table.name, table.digest, row, "", seed) for seed in range(table.seeds)]
+        return tries + [RunKey(table.digest, row, "", seed) for seed in range(table.seeds)]
 
     def _chosen(self, design: Design, table: Table, key: RunKey) -> dict[str, Any]:
         """The setting that a row is tuned to, or that is tried."""
@@ -229,7 +224,7 @@ class Campaign:
                 self._fail(design, key, str(error))
                 continue
             done = sum(state.done for state in self.states())
-            title = " ".join(filter(None, [design.name, key.table, key.row, f"seed {key.seed}", key.tune]))
+            title = " ".join(filter(None, [design.name, table.name, key.row, f"seed {key.seed}", key.tune]))
             self.say(f"[{done} done] {title}")
             return Job(design.name, key, config, self.folder(design, key), title)
         return None
@@ -276,13 +271,13 @@ class Campaign:
                     for key in self._keys(design, table, row):
                         path = self.folder(design, key) / RESULT
                         if key not in self.ledgers[design.name].runs and path.exists():
-                            with contextlib.suppress(ValueError, KeyError):  # cut: it is run again
+                            with contextlib.suppress(json.JSONDecodeError):  # cut: it is run again
                                 self._finish(design, key, json.loads(path.read_text(encoding="utf-8")))
 
     def _state(self, design: Design, table: Table) -> State:
         ledger = self.ledgers[design.name]
         tries = sum(len(values) for values in design.tune.values())
-        done = [key for key in ledger.runs if (key.table, key.digest) == (table.name, table.digest)]
+        done = [key for key in ledger.runs if key.digest == table.digest]
         done = [key for key in done if key.row in table.rows and (key.tune or key.seed < table.seeds)]
         errors = {}
         for row in table.rows:
@@ -303,7 +298,6 @@ class Campaign:
     def predictions(self, design: Design, table: Table, row: str) -> dict[int, Path]:
         """The folders of a row's runs whose predictions are there, by seed."""
         folders = {
-            seed: self.folder(design, RunKey(table.name, table.digest, row, "", seed))
-            for seed in range(table.seeds)
+            seed: self.folder(design, RunKey(table.digest, row, "", seed)) for seed in range(table.seeds)
         }
         return {seed: path for seed, path in folders.items() if (path / PREDICTIONS).exists()}

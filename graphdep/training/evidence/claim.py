@@ -7,6 +7,8 @@ from typing import Any
 
 from scipy import stats
 
+from graphdep.metrics import visible_effect
+
 EXPECTED = ("better", "worse", "equal")
 
 
@@ -23,7 +25,7 @@ class Claim:
     - ``"equal"`` is reproduced if the 90% interval is inside :math:`\pm \delta` (two one-sided tests at 5%),
       and not reproduced if the 95% interval has nothing of it.
     - Otherwise it is undecided: the smallest visible effect says what the design could have shown with a
-      power of 80%, :math:`(t_{.975, \nu} + t_{.8, \nu}) s`.
+      power of 80%, as :func:`graphdep.metrics.compare` has it.
 
     Where a gain is reproduced, :math:`\delta` plays no part: a gain may be real and too small to matter,
     which the interval shows.
@@ -96,9 +98,4 @@ class Claim:
             return "reproduced"
         if refuted:
             return "not reproduced (powered)"
-        return f"undecided (smallest visible effect {smallest_visible(error, df):.3f})"
-
-
-def smallest_visible(error: float, df: float) -> float:
-    """The effect that a test at 5%, two-sided, finds with a power of 80%."""
-    return float(stats.t.ppf(0.975, df) + stats.t.ppf(0.8, df)) * error
+        return f"undecided (smallest visible effect {visible_effect(error, df):.3f})"

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from graphdep.io import atomic_path
 
-HEADER = ("table", "digest", "row", "tune", "seed", "metric", "value")
+HEADER = ("digest", "row", "tune", "seed", "metric", "value")
 
 
 class RunKey(NamedTuple):
-    """Which run: ``tune`` is ``"lr=0.001"`` for one that only chooses a setting, else empty."""
+    """Which run: ``digest`` is that of its settings, so that tables with the same share their runs; ``tune``
+    is ``"lr=0.001"`` for one that only chooses a setting, else empty.
+    """
 
-    table: str
     digest: str
     row: str
     tune: str
@@ -38,8 +39,8 @@ class Ledger:
         >>> from graphdep.training.evidence.ledger import Ledger, RunKey
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "roles.csv")
-        ...     Ledger(path).add(RunKey("", "0a1b2c3d", "dt", "", 0), {"test_f1": 0.5})
-        ...     Ledger(path).scores("", "0a1b2c3d", "dt", "test_f1")
+        ...     Ledger(path).add(RunKey("0a1b2c3d", "dt", "", 0), {"test_f1": 0.5})
+        ...     Ledger(path).scores("0a1b2c3d", "dt", "test_f1")
         {0: 0.5}
     """
 
@@ -56,8 +57,8 @@ class Ledger:
                 raise ValueError(f"{self.path}:1: the header must be {','.join(HEADER)}")
             for number, row in enumerate(rows, start=2):
                 try:
-                    table, digest, name, tune, seed, metric, value = row
-                    key = RunKey(table, digest, name, tune, int(seed))
+                    digest, name, tune, seed, metric, value = row
+                    key = RunKey(digest, name, tune, int(seed))
                     self.runs.setdefault(key, {})[metric] = float(value)
                 except ValueError as error:
                     raise ValueError(f"{self.path}:{number}: {error} (got {','.join(row)!r})") from None
@@ -72,10 +73,10 @@ class Ledger:
             for run, found in sorted(self.runs.items()):
                 writer.writerows([*run, metric, f"{found[metric]:.6g}"] for metric in sorted(found))
 
-    def scores(self, table: str, digest: str, row: str, metric: str) -> dict[int, float]:
+    def scores(self, digest: str, row: str, metric: str) -> dict[int, float]:
         """A row's score by seed."""
         return {
             key.seed: scores[metric]
             for key, scores in self.runs.items()
-            if key[:4] == (table, digest, row, "") and metric in scores
+            if key[:3] == (digest, row, "") and metric in scores
         }

@@ -35,9 +35,7 @@ def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:
     for design in campaign.designs:
         for table in design.tables:
             for row in table.rows:
-                config = campaign.config(
-                    design, table, RunKey(table.name, table.digest, row, "", 0), chosen=False
-                )
+                config = campaign.config(design, table, RunKey(table.digest, row, "", 0), chosen=False)
                 data = repr(sorted(config.data_settings().items()))
                 if data not in seen:
                     seen.add(data)

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import stats
 
 from graphdep.io import atomic_path
+from graphdep.metrics import visible_effect
 from graphdep.training.evidence.campaign import Campaign
-from graphdep.training.evidence.claim import Claim, smallest_visible
+from graphdep.training.evidence.claim import Claim
 from graphdep.training.evidence.design import Design, Table
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.table.comparison import compare_runs
@@ -23,21 +25,27 @@ HEADER = (
     *("score_a", "score_b", "difference", "low", "high", "standard_error", "df", "smallest_visible"),
     "verdict",
 )
+NUMBERS = ("score_a", "score_b", "difference", "standard_error", "df")
 CLAIMS = "claims.csv"
+BOTH = "seeds and examples"
+_SAMPLES = 2000  # the standard error, all that is asked of them, to 2%
 
 
 def decide(campaign: Campaign) -> list[dict[str, str]]:
     """A row for each claim of a campaign's designs: how many of the planned seeds are done, and once all are,
     difference, interval, smallest visible effect and verdict. Writes them to ``claims.csv`` beside the
-    ledgers, and returns them.
+    ledgers, after those of other designs, and returns them.
 
     The interval is over seeds and examples (:func:`graphdep.metrics.compare`) where the predictions of all
-    runs are there. Where a run was done elsewhere and only its score is at hand, a row that was decided
-    before is kept, and a new one is over the seeds alone (paired t-test): column ``over``.
+    runs are there. What was found before of runs with the same scores is not computed again, so that it
+    stays where the predictions are elsewhere; without either it is over the seeds alone (paired t-test):
+    column ``over``.
     """
     path = campaign.results / CLAIMS
-    before = {row["claim"]: row for row in read_claims(path)}
-    rows = []
+    known = read_claims(path)
+    before = {row["claim"]: row for row in known}
+    names = {design.name for design in campaign.designs}
+    rows: list[dict[str, str]] = []
     for design in campaign.designs:
         for claim in design.claims:
             table = next(table for table in design.tables if table.name == claim.table)
@@ -46,7 +54,7 @@ def decide(campaign: Campaign) -> list[dict[str, str]]:
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, HEADER, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows([*(row for row in known if row["design"] not in names), *rows])
     return rows
 
 
@@ -69,7 +77,7 @@ def _row(
     campaign: Campaign, design: Design, table: Table, claim: Claim, before: Mapping[str, str] | None
 ) -> dict[str, str]:
     ledger = campaign.ledgers[design.name]
-    scores = [ledger.scores(table.name, table.digest, row, claim.metric) for row in (claim.a, claim.b)]
+    scores = [ledger.scores(table.digest, row, claim.metric) for row in (claim.a, claim.b)]
     seeds = [seed for seed in range(table.seeds) if all(seed in score for score in scores)]
     row: dict[str, Any] = dict.fromkeys(HEADER, "")
     row |= {"claim": claim.name, "design": design.name, "table": table.name, "digest": table.digest}
@@ -77,15 +85,16 @@ def _row(
     if len(seeds) < table.seeds:
         row["verdict"] = "running" if seeds else "not run"
         return {name: str(value) for name, value in row.items()}
-    found = _by_examples(campaign, design, table, claim)
-    if found is None:
-        same = ("design", "table", "digest", "metric", "a", "b", "seeds")
-        if before is not None and all(before[name] == str(row[name]) for name in same):
-            return dict(before)
-        found = _by_seeds(*([score[seed] for seed in seeds] for score in scores))
+    found = (
+        _found_before(before, row, scores)
+        or _by_examples(campaign, design, table, claim)
+        or _by_seeds(*([score[seed] for seed in seeds] for score in scores))
+    )
+    # As they are written: what is read again must lead to the same row.
+    found |= {name: float(_text(found[name])) for name in NUMBERS}
     half = float(stats.t.ppf(0.975, found["df"])) * found["standard_error"]
     found |= {"low": found["difference"] - half, "high": found["difference"] + half}
-    found["smallest_visible"] = smallest_visible(found["standard_error"], found["df"])
+    found["smallest_visible"] = visible_effect(found["standard_error"], found["df"])
     metric = next(m for m in resolve_task(design.task).metrics if claim.metric.endswith(f"_{m.name}"))
     row["verdict"] = claim.verdict(
         found["difference"], found["standard_error"], found["df"], maximize=metric.maximize
@@ -95,6 +104,20 @@ def _row(
 
 def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _found_before(
+    before: Mapping[str, str] | None, row: Mapping[str, Any], scores: Sequence[Mapping[int, float]]
+) -> dict[str, Any] | None:
+    """What was found over seeds and examples of runs with these scores."""
+    same = ("design", "table", "digest", "metric", "a", "b", "seeds")
+    if before is None or before["over"] != BOTH or any(before[name] != str(row[name]) for name in same):
+        return None
+    numbers = {name: float(before[name]) for name in NUMBERS}
+    means = [statistics.fmean(score[seed] for seed in range(row["planned"])) for score in scores]
+    if not np.allclose(means, (numbers["score_a"], numbers["score_b"]), rtol=1e-4):
+        return None
+    return {**numbers, "over": BOTH}
 
 
 def _by_examples(campaign: Campaign, design: Design, table: Table, claim: Claim) -> dict[str, Any] | None:
@@ -107,7 +130,7 @@ def _by_examples(campaign: Campaign, design: Design, table: Table, claim: Claim)
     if any(len(side) < table.seeds for side in sides) or name not in names:
         return None
     a, b = (",".join(str(side[seed]) for seed in sorted(side)) for side in sides)
-    compared = compare_runs(a, b, metric=name)
+    compared = compare_runs(a, b, metric=name, samples=_SAMPLES)
     found = {**compared, **compared["metrics"][name]}
     return {key: found[key] for key in HEADER if key in found and key not in ("a", "b", "verdict")}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 import traceback
@@ -50,7 +51,8 @@ class Worker:
 
     def start(self, job: Job) -> None:
         self.job = job
-        self.pipe.send(job)
+        with contextlib.suppress(OSError):  # of a process that has died since: its answer says so
+            self.pipe.send(job)
 
     def answer(self) -> Mapping[str, Any] | str | None:
         """The result of the job, or what it died of, if it has ended; then there is no job any more."""

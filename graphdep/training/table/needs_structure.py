@@ -166,7 +166,7 @@ def _sentences(
     }[verdict]
     return [
         f"{_WHOSE[trees]} trees change {over_plain['metric']} by {_shown(over_plain)} against the plain "
-        f"model, and by {_shown(over_random)} against random trees with the same labels.",
+        f"model, and by {_shown(over_random)} against random trees.",
         f"Of the plain model, {' and '.join(order)}." if order else "",
         worth,
     ]

@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from graphdep.cli import app
 from graphdep.tasks import family_of
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.training import TrainConfig, load_splits, load_task, read_checkpoint, train
+from graphdep.testing.interrupted import assert_resumes
+from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.table.comparison import compare_runs
@@ -105,34 +105,10 @@ def test_the_best_sequence_is_a_matter_of_the_evaluation(of_roles, tmp_path):
     assert told == {k: v for k, v in result["metrics"].items() if k.startswith("test")}
 
 
-class Stop(Exception):
-    pass
-
-
-def test_an_interrupted_run_with_a_chain_ends_like_an_uninterrupted_one(of_roles, tmp_path, monkeypatch):
+def test_an_interrupted_run_with_a_chain_ends_like_an_uninterrupted_one(of_roles, tmp_path):
     settings = {**of_roles, "max_epochs": 3, "dropout": 0.3, "batch_size": 8}
-    config = TrainConfig.of("dt", **settings, form="spans", crf=True)
-    whole = train(config, tmp_path / "whole")
-    original = LabelTask.training_step
-
-    def step(self, batch, batch_idx):
-        if (self.current_epoch, batch_idx) == (1, 1):
-            raise Stop
-        return original(self, batch, batch_idx)
-
-    monkeypatch.setattr(LabelTask, "training_step", step)
-    with pytest.raises(Stop):
-        train(config, tmp_path / "parts")
-    monkeypatch.undo()
-    resumed = train(config, tmp_path / "parts", resume=True)
-    assert all(whole[key] == resumed[key] for key in ("metrics", "floor", "tables", "epochs", "best_epoch"))
-    left, right = (
-        read_checkpoint(tmp_path / name / "last.ckpt")["state_dict"] for name in ("whole", "parts")
-    )
-    assert "chain.transition" in left
-    assert left["chain.transition"].any()
-    assert left.keys() == right.keys()
-    assert all(torch.equal(left[name], right[name]) for name in left)
+    weights = assert_resumes(TrainConfig.of("dt", **settings, form="spans", crf=True), tmp_path, LabelTask)
+    assert weights["chain.transition"].any()
 
 
 def test_rows_of_words_and_of_pieces_are_compared(of_roles, on_encoder, tmp_path):

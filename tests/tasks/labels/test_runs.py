@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from graphdep.cli import app
@@ -12,7 +11,8 @@ from graphdep.datasets.labels.column import Column
 from graphdep.io import read_conllu
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.training import TrainConfig, load_task, read_checkpoint, train
+from graphdep.testing.interrupted import assert_resumes
+from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.runner.predictions import read_predictions
 
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=2")
@@ -56,31 +56,9 @@ def test_a_checkpoint_has_the_names_of_its_labels(tiny, tmp_path):
     assert task.model.head.lin.out_features == len(state.labels)
 
 
-class Stop(Exception):
-    pass
-
-
-def test_an_interrupted_run_ends_like_an_uninterrupted_one(tiny, tmp_path, monkeypatch):
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(tiny, tmp_path):
     config = TrainConfig.of("dt@random", **{**tiny, "max_epochs": 3, "dropout": 0.3})
-    whole = train(config, tmp_path / "whole")
-    original = LabelTask.training_step
-
-    def step(self, batch, batch_idx):
-        if (self.current_epoch, batch_idx) == (1, 1):
-            raise Stop
-        return original(self, batch, batch_idx)
-
-    monkeypatch.setattr(LabelTask, "training_step", step)
-    with pytest.raises(Stop):
-        train(config, tmp_path / "parts")
-    monkeypatch.undo()
-    resumed = train(config, tmp_path / "parts", resume=True)
-    assert all(whole[key] == resumed[key] for key in ("metrics", "floor", "epochs", "best_epoch"))
-    left, right = (
-        read_checkpoint(tmp_path / name / "last.ckpt")["state_dict"] for name in ("whole", "parts")
-    )
-    assert left.keys() == right.keys()
-    assert all(torch.equal(left[name], right[name]) for name in left)
+    assert_resumes(config, tmp_path, LabelTask)
 
 
 def test_ablation_and_comparison_from_the_command_line(run, raw, tmp_path):

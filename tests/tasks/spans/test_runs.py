@@ -6,15 +6,15 @@ import json
 import shutil
 
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from graphdep.cli import app
 from graphdep.tasks import family_of
 from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.testing.evaluate_own import evaluate_own
+from graphdep.testing.interrupted import assert_resumes
 from graphdep.testing.tiny_spans import tiny_span_rows, write_span_rows
-from graphdep.training import TrainConfig, load_splits, load_task, read_checkpoint, train
+from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.table.ablation import ablate
 
@@ -88,32 +88,9 @@ def test_pretrained_encoders(roots, on_encoder, tmp_path, model):
     check_again(tmp_path, result)
 
 
-class Stop(Exception):
-    pass
-
-
-def test_an_interrupted_run_ends_like_an_uninterrupted_one(of_task, tmp_path, monkeypatch):
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(of_task, tmp_path):
     settings = {**of_task("semeval2010"), "max_epochs": 3, "dropout": 0.3}
-    config = TrainConfig.of("dt@random", **settings, path=True)
-    whole = train(config, tmp_path / "whole")
-    original = SpanTask.training_step
-
-    def step(self, batch, batch_idx):
-        if (self.current_epoch, batch_idx) == (1, 1):
-            raise Stop
-        return original(self, batch, batch_idx)
-
-    monkeypatch.setattr(SpanTask, "training_step", step)
-    with pytest.raises(Stop):
-        train(config, tmp_path / "parts")
-    monkeypatch.undo()
-    resumed = train(config, tmp_path / "parts", resume=True)
-    assert all(whole[key] == resumed[key] for key in ("metrics", "floor", "tables", "epochs", "best_epoch"))
-    left, right = (
-        read_checkpoint(tmp_path / name / "last.ckpt")["state_dict"] for name in ("whole", "parts")
-    )
-    assert left.keys() == right.keys()
-    assert all(torch.equal(left[name], right[name]) for name in left)
+    assert_resumes(TrainConfig.of("dt@random", **settings, path=True), tmp_path, SpanTask)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -66,15 +66,15 @@ def test_a_row_waits_for_its_tuning_and_takes_the_best(campaign):
     ]
     (design,), (table,) = first.designs, first.designs[0].tables
     for value, score in ((0.1, 0.5), (0.2, 0.8), (0.3, 0.8)):
-        key = RunKey("", table.digest, "dt", f"lr={value}", 0)
+        key = RunKey(table.digest, "dt", f"lr={value}", 0)
         first.ledgers["d0"].add(key, {"val_accuracy": score, "epochs": 1, "seconds_per_epoch": 1})
     again = campaign(values)
     assert keys(again)[-2:] == [("d0", "", 0, "dt"), ("d0", "", 1, "dt")]
-    config = again.config(design, table, RunKey("", table.digest, "dt", "", 1))
+    config = again.config(design, table, RunKey(table.digest, "dt", "", 1))
     assert (config.lr, config.seed) == (0.2, 1)  # the first of equal ones
-    assert again.config(design, table, RunKey("", table.digest, "dt", "lr=0.3", 0)).lr == 0.3
+    assert again.config(design, table, RunKey(table.digest, "dt", "lr=0.3", 0)).lr == 0.3
     with pytest.raises(ValueError, match="no lr of row transformer could be run"):
-        again.config(design, table, RunKey("", table.digest, "transformer", "", 1))
+        again.config(design, table, RunKey(table.digest, "transformer", "", 1))
 
 
 def test_runs_from_first_to_verdict(campaign, tmp_path):
@@ -103,21 +103,46 @@ def test_runs_from_first_to_verdict(campaign, tmp_path):
         assert ledger.runs[key]["parameters"] == result["parameters"]
     (row,) = decide(first)
     assert (row["seeds"], row["over"]) == ("2", "seeds and examples")
-    a, b = (ledger.scores("", table.digest, name, "test_accuracy") for name in ("dt", "transformer"))
+    a, b = (ledger.scores(table.digest, name, "test_accuracy") for name in ("dt", "transformer"))
     assert float(row["difference"]) == pytest.approx(sum(a.values()) / 2 - sum(b.values()) / 2, abs=1e-5)
     assert float(row["low"]) <= float(row["difference"]) <= float(row["high"])
     # Without the runs' folders it stays decided as it was; and what failed is tried again where asked to.
     for path in (tmp_path / "runs" / "d0").rglob("predictions.csv"):
         path.unlink()
     assert decide(campaign()) == [row] == read_claims(tmp_path / "results" / "claims.csv")
+    # Other scores are other runs: what was found before is not of them.
+    other = campaign()
+    key = RunKey(table.digest, "dt", "", 0)
+    other.ledgers["d0"].add(key, {**other.ledgers["d0"].runs[key], "test_accuracy": 0.9})
+    assert [(found["over"], found["seeds"]) for found in decide(other)] == [("seeds", "2")]
+    other.ledgers["d0"].add(key, ledger.runs[key])
     assert keys(campaign({}, broken)) == []
     assert len(keys(campaign({}, broken, retry=True))) == 4
+
+
+def test_tables_of_the_same_settings_share_their_runs(campaign):
+    tables = [{"name": "first", "order": 1}, {"name": "more", "rows": ["dt", "tree"]}]
+    first = campaign({"tables": tables, "claims": []})
+    one, other = first.designs[0].tables
+    assert one.digest == other.digest
+    for seed in (0, 1):
+        scores = {"test_accuracy": 0.5, "epochs": 1, "seconds_per_epoch": 1}
+        first.ledgers["d0"].add(RunKey(one.digest, "dt", "", seed), scores)
+    assert [state.done for state in first.states()] == [2, 2]
+    assert {row for _, _, _, row in keys(first)} == {"transformer", "tree"}
+
+
+def test_claims_of_other_designs_stay(campaign):
+    decide(campaign({}, {"claims": [{**CLAIM, "name": "other", "smallest": 0.1}]}))
+    (row,) = decide(campaign())
+    names = [row["claim"] for row in read_claims(campaign().results / "claims.csv")]
+    assert (row["claim"], names) == ("c", ["other", "c"])
 
 
 def test_scores_that_nobody_wrote_down_are_collected(campaign):
     first = campaign()
     (design,) = first.designs
-    key = RunKey("", design.tables[0].digest, "dt", "", 1)
+    key = RunKey(design.tables[0].digest, "dt", "", 1)
     folder = first.folder(design, key)
     folder.mkdir(parents=True)
     result = {"metrics": {"test_accuracy": 0.5}, "floor": {}, "epochs": 1, "seconds_per_epoch": 2.0}
@@ -132,7 +157,7 @@ def test_without_predictions_the_interval_is_over_seeds(campaign):
     (design,) = first.designs
     for row, scores in (("dt", (0.75, 1.0)), ("transformer", (0.25, 0.25))):
         for seed, score in enumerate(scores):
-            key = RunKey("", design.tables[0].digest, row, "", seed)
+            key = RunKey(design.tables[0].digest, row, "", seed)
             first.ledgers["d0"].add(key, {"test_accuracy": score, "epochs": 1, "seconds_per_epoch": 1})
             (found,) = decide(first)
             state = "running" if (row, seed) < ("transformer", 1) and row == "transformer" else None
@@ -153,10 +178,7 @@ def test_a_worker_that_is_killed_is_replaced(campaign, monkeypatch):
                 self.process.terminate()
                 self.process.join()
             started.append(job.title)
-            try:
-                super().start(job)
-            except OSError:
-                self.job = job
+            super().start(job)
 
     monkeypatch.setattr(module, "Worker", Killed)
     begin = time.monotonic()

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from graphdep.metrics import visible_effect
 from graphdep.training.evidence import Claim
-from graphdep.training.evidence.claim import smallest_visible
 
 numbers = st.floats(-1, 1)
 
@@ -61,7 +61,7 @@ def test_against_the_tests_of_scipy():
 
 def test_smallest_visible_effect_is_seen_in_four_cases_of_five():
     rng, error, df = np.random.default_rng(1), 0.01, 9
-    effect = smallest_visible(error, df)
+    effect = visible_effect(error, df)
     draws = rng.normal(effect, error * np.sqrt(df + 1), size=(4000, df + 1))
     seen = stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05
     assert abs(seen.mean() - 0.8) < 0.03
