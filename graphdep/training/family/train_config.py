@@ -68,6 +68,9 @@ class TrainConfig:
             first metric is what tables report and earlier results were chosen by: the default. A run that is
             to end when its loss stops falling has ``monitor=loss``, some :obj:`patience`, and more epochs
             than it needs. (default: ``"metric"``)
+        val_every: Validate after every so many epochs, which must divide :obj:`max_epochs`: of a small part
+            of a corpus an epoch may take less time than its validation split. Only these can be the best
+            epoch, and an interrupted run goes on from the last of them. (default: :obj:`1`)
         keep: The epoch that the model is of: the ``"best"`` by :obj:`monitor`, the first of equal ones,
             or the ``"last"``, with which patience stops nothing: for validation splits that every epoch gets
             right. (default: ``"best"``)
@@ -116,6 +119,7 @@ class TrainConfig:
     max_epochs: int
     patience: int | None
     monitor: str = setting("metric", choices=("metric", "loss"), later=True)
+    val_every: int = setting(1, later=True)
     keep: str = setting("best", choices=("best", "last"), later=True)
     batch_size: int = setting(published=True, free=True)
     batch_tokens: int | None = setting(None, published=True, free=True)
@@ -186,6 +190,8 @@ class TrainConfig:
                 check_limit(name, value, at_least.get(name))
         if self.encoder in self.headed and self.hidden_channels % self.heads:
             raise ValueError(f"'heads' ({self.heads}) must divide 'hidden_channels' ({self.hidden_channels})")
+        if self.max_epochs % self.val_every:
+            raise ValueError(f"'val_every' ({self.val_every}) must divide 'max_epochs' ({self.max_epochs})")
         if self.monitor != "metric" and self.keep != "best":
             raise ValueError(f"'monitor' is for keep='best' (got {self.monitor!r}, keep={self.keep!r})")
         if (self.edges is None) == self.encoders.get(self.encoder, True):

@@ -42,14 +42,15 @@ class EpochReport(L.Callback):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self._close()
-        name = f"val_{self.checkpoint.metric.name}"
-        value = monitored_score(self.checkpoint.metric, cast(LearningTask, pl_module))
-        seconds = f"{self.checkpoint.seconds[-1]:.1f} s + {self.checkpoint.val_seconds[-1]:.1f} s val"
-        best = "best" if self.checkpoint.keeps(value) else ""
         loss = float(trainer.callback_metrics["train_loss"])
-        epoch = f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}"
-        line = f"{self.title}  {epoch}  train_loss {loss:.4f}  {name} {value:.4f}  {seconds}  {best}"
-        self.console.print(line.rstrip(), highlight=False, soft_wrap=True)
+        parts = [f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}", f"train_loss {loss:.4f}"]
+        seconds = f"{self.checkpoint.seconds[-1]:.1f} s"
+        if self.checkpoint.validated(trainer):
+            value = monitored_score(self.checkpoint.metric, cast(LearningTask, pl_module))
+            parts.append(f"val_{self.checkpoint.metric.name} {value:.4f}")
+            seconds += f" + {self.checkpoint.val_seconds[-1]:.1f} s val"
+            seconds += "  best" if self.checkpoint.keeps(value) else ""
+        self.console.print("  ".join([self.title, *parts, seconds]), highlight=False, soft_wrap=True)
 
     def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         if why := why_early(self.checkpoint):

@@ -125,7 +125,7 @@ def _train(
         _set_aside(folder, family_of(config.task).files, resume)
     metric = monitored(config, task)
     floor = partial(_val_floor, config.task, splits, metric.name)
-    checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor)
+    checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
     report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
     with quiet():
         trainer = make_trainer(config, folder, callbacks=[checkpoint, report])

@@ -23,7 +23,7 @@ _FALL = 1e-4
 class RunCheckpoint(Checkpoint):
     """Keeps ``best.ckpt`` and ``last.ckpt`` of a run, and stops it when nothing gets better any more.
 
-    Both are written after an epoch's validation, the best one first: whatever the moment of a kill, what
+    Both are written after a validation, the best one first: whatever the moment of a kill, what
     ``last.ckpt`` has not seen is done again in the same way.
 
     Args:
@@ -37,6 +37,7 @@ class RunCheckpoint(Checkpoint):
             :obj:`None` where nobody knows. Epochs with exactly that score, as of a model that still gives all
             words one label, do not count for :obj:`patience` while the training loss falls: of a small corpus
             they are the first of many. (default: :obj:`None`)
+        val_every: After how many epochs each there is a validation. (default: :obj:`1`)
     """
 
     def __init__(
@@ -47,9 +48,11 @@ class RunCheckpoint(Checkpoint):
         patience: int | None = None,
         keep: str = "best",
         floor: Callable[[LearningTask], float | None] | None = None,
+        val_every: int = 1,
     ) -> None:
         self.folder, self.state, self.metric, self.patience = folder, state, metric, patience
         self.keep, self.best, self.floor = keep, cast("float | None", None), floor
+        self.val_every = val_every
         self.best_epoch = self.epochs = self.waited = 0
         self.lowest_loss = math.inf
         self._no_skill: tuple[float | None, ...] = ()  # the floor, once it was asked for
@@ -96,16 +99,27 @@ class RunCheckpoint(Checkpoint):
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self._start = time.perf_counter()
 
-    def on_validation_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        now = time.perf_counter()
-        self.seconds.append(now - self._start)
-        self._start = now
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if trainer.is_last_batch:
+            self.seconds.append(self._lap())
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self.val_seconds.append(time.perf_counter() - self._start)
+        self.val_seconds.append(self._lap())
+
+    def _lap(self) -> float:
+        start, self._start = self._start, time.perf_counter()
+        return self._start - start
+
+    def validated(self, trainer: L.Trainer) -> bool:
+        """Whether the epoch that ends has had its validation."""
+        return (trainer.current_epoch + 1) % self.val_every == 0
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.epochs = trainer.current_epoch + 1
+        if not self.validated(trainer):
+            return
         scores = cast(LearningTask, pl_module).val_scores
         value = monitored_score(self.metric, cast(LearningTask, pl_module))
         self._wait(value, float(trainer.callback_metrics["train_loss"]), cast(LearningTask, pl_module))
@@ -122,7 +136,7 @@ class RunCheckpoint(Checkpoint):
         if self.keeps(value):
             self.waited = 0
         elif not (falls and self._without_skill(value, task)):
-            self.waited += 1
+            self.waited += self.val_every
 
     def _without_skill(self, value: float, task: LearningTask) -> bool:
         if self.floor is None or self.patience is None:

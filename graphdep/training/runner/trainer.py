@@ -27,6 +27,7 @@ def make_trainer(
         devices=1,
         precision=cast(Any, config.precision),
         max_epochs=config.max_epochs,
+        check_val_every_n_epoch=config.val_every,
         gradient_clip_val=config.clip,
         callbacks=callbacks,
         default_root_dir=folder,

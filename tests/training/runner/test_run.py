@@ -118,6 +118,27 @@ def test_which_epoch_is_the_best_and_when_a_run_ends(tmp_path, monkeypatch, conf
     assert read_checkpoint(tmp_path / "run" / "best.ckpt")["graphdep"]["epoch"] == best
 
 
+def test_only_validated_epochs_can_be_the_best(tmp_path, monkeypatch, config, capsys):
+    Epochs(monkeypatch, accuracy=[0.9, 0.5, 0.9, 0.6, 0.9, 0.6, 0.9, 0.6])
+    config = config.replace(max_epochs=8, val_every=2, patience=4)
+    whole = train(config, tmp_path / "run")
+    assert (whole["epochs"], whole["best_epoch"]) == (8, 4)
+    lines = capsys.readouterr().err.splitlines()
+    assert ["val_accuracy" in line for line in lines if "train_loss" in line] == [False, True] * 4
+    assert sum(" val  best" in line for line in lines) == 2
+    assert train(config.replace(patience=3), tmp_path / "less")["epochs"] == 8
+    assert train(config.replace(patience=2), tmp_path / "least")["epochs"] == 6
+
+
+def test_a_run_that_stops_between_validations_goes_on_from_the_last(tmp_path, monkeypatch, config):
+    config = config.replace(max_epochs=4, val_every=2)
+    whole = train(config, tmp_path / "whole")
+    interrupted(monkeypatch, config, tmp_path / "parts", 3)
+    assert same(whole, train(config, tmp_path / "parts", resume=True))
+    with pytest.raises(ValueError, match="'val_every' .3. must divide 'max_epochs' .4."):
+        config.replace(val_every=3)
+
+
 def test_a_run_by_its_loss_is_another_run_and_may_be_interrupted(tmp_path, monkeypatch, config):
     config = config.replace(monitor="loss", patience=2, max_epochs=3)
     assert config.digest() != config.replace(monitor="metric").digest()
