@@ -258,16 +258,19 @@ def _ceiling(name: str, looks: Sequence[Sequence[str | None]]) -> Ceiling:
     """From the labels of all words, look by look.
 
     The label that is commonest in the later half of a walk is scored on its first quarter: scored on the
-    looks that it is chosen from, a guess would seem better than it is.
+    looks that it is chosen from, a guess would seem better than it is. Of labels that are about as common it
+    is often the wrong one, which makes the mean too low: it is not below that of one label for all words.
     """
-    scores, certain = [], []
+    scores, certain, all_looks = [], [], Counter[str]()
     for labels in zip(*looks):
         if labels[0] is None:
             continue
         early = [label for label in labels[: max(len(labels) // 4, 1)] if label is not None]
         late = [label for label in labels[len(labels) // 2 :] if label is not None] or early
         scores.append(Counter(early)[Counter(late).most_common(1)[0][0]] / len(early))
+        all_looks.update(label for label in labels if label is not None)
         certain.append(len({label for label in labels if label is not None}) == 1)
     if not scores:
         raise ValueError(f"'words' {len(looks[0])}: none of them has a label of {name!r}; take more")
-    return Ceiling(fmean(scores), fmean(certain), len(scores))
+    constant = all_looks.most_common(1)[0][1] / all_looks.total()
+    return Ceiling(max(fmean(scores), constant), fmean(certain), len(scores))

@@ -250,6 +250,18 @@ def test_guesses_are_as_good_as_chance_where_nothing_is_seen():
         assert abs(ceiling.accuracy - 1 / len(PROBE_FUNCTIONS[name].classes)) < 0.12
 
 
+def test_no_guess_is_worse_than_one_label_for_all_words():
+    """Of labels that are about as common a short walk picks the wrong one as often as not."""
+    names = ["siblings", "subtree", "clause"]
+    found = ceilings(SIGHTS["transformer"], names, 1, words=200, steps=20)
+    drawn = [*islice(probe_sentences(ProbeSizes(), "0"), 500)]
+    for name in names:
+        labels = [PROBE_FUNCTIONS[name].label(tree, mark) for tree, mark in drawn]
+        counts = Counter(label for one in labels for label in one if label is not None)
+        constant = counts.most_common(1)[0][1] / counts.total()
+        assert found[name].accuracy > constant - 0.08, name
+
+
 def test_more_layers_read_more():
     found = [
         ceilings(SIGHTS["dra"], ["subtree"], layers, words=60, steps=60)["subtree"] for layers in (1, 2, 4)
