@@ -6,13 +6,14 @@ python examples/claims.py --write    # into examples/claims/README.md (make tabl
 
 import argparse
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from graphdep.training.evidence import read_designs
+from graphdep.training.evidence import read_designs, read_open_claims
 from graphdep.training.evidence.verdicts import CLAIMS, read_claims
 
 HERE = Path(__file__).parent
-BLOCK = re.compile(r"(<!-- claims:begin -->\n).*?(<!-- claims:end -->)", re.S)
+OPEN = ("claim", "source", "published", "why it is not decided here")
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--designs", type=Path, default=HERE / "claims")
 parser.add_argument("--results", type=Path, default=HERE / "results" / "evidence")
@@ -38,19 +39,31 @@ def table(designs: Path, results: Path) -> str:
             seeds = f"{row.get('seeds', 0)} of {row.get('planned', '?')}"
             verdict = row.get("verdict", "not run")
             lines.append([claim.text, claim.source, f"{rows} ({where})", seeds, *numbers, verdict])
+    return markdown(lines)
+
+
+def open_table(folder: Path) -> str:
+    claims = read_open_claims(folder)
+    rows = [(claim.text, claim.source, claim.published, claim.why) for claim in claims]
+    return markdown([OPEN, ["---"] * len(OPEN), *rows])
+
+
+def markdown(lines: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def main() -> None:
     args = parser.parse_args()
-    text = table(args.designs, args.results)
+    blocks = {"claims": table(args.designs, args.results), "open": open_table(args.designs / "open")}
     if not args.write:
-        print(text)
+        print("\n\n".join(blocks.values()))
         return
     page = args.page.read_text(encoding="utf-8")
-    page, count = BLOCK.subn(lambda match: f"{match[1]}{text}\n{match[2]}", page)
-    if count != 1:
-        parser.error(f"{args.page} has no block <!-- claims:begin --> ... <!-- claims:end -->")
+    for name, text in blocks.items():
+        block = re.compile(rf"(<!-- {name}:begin -->\n).*?(<!-- {name}:end -->)", re.S)
+        page, count = block.subn(lambda match, text=text: f"{match[1]}{text}\n{match[2]}", page)
+        if count != 1:
+            parser.error(f"{args.page} has no block <!-- {name}:begin --> ... <!-- {name}:end -->")
     args.page.write_text(page, encoding="utf-8")
 
 

@@ -30,6 +30,14 @@ b = "transformer"
 expected = "equal"
 smallest = 0.1
 """
+OPEN = """
+source = "A paper"
+[[claims]]
+text = "People like it"
+source = "Table 2"
+published = "+.12"
+why = "no annotators"
+"""
 DECIDED = "one,d,,x,test_accuracy,dt,transformer,2,2,seeds,1,0.5,0.5,0.25,0.75,0.1,1,0.4,reproduced"
 
 
@@ -42,21 +50,26 @@ def test_the_table_of_the_page_is_that_of_the_results():
     shown = run()
     assert shown.returncode == 0, shown.stderr
     page = (EXAMPLES / "claims" / "README.md").read_text(encoding="utf-8")
-    assert f"<!-- claims:begin -->\n{shown.stdout}<!-- claims:end -->" in page, "make tables"
+    for name, table in zip(("claims", "open"), shown.stdout.rstrip("\n").split("\n\n")):
+        assert f"<!-- {name}:begin -->\n{table}\n<!-- {name}:end -->" in page, "make tables"
 
 
 def test_what_is_decided_and_what_is_not(tmp_path):
     (tmp_path / "d.toml").write_text(TOML)
     (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{DECIDED}\n")
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- claims:begin -->\nold\n<!-- claims:end -->\nafter\n")
+    blocks = (f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("claims", "open"))
+    page.write_text(f"before\n{''.join(blocks)}after\n")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "paper.toml").write_text(OPEN)
     places = ("--designs", tmp_path, "--results", tmp_path, "--page", page, "--write")
     assert run(*places).returncode == 0
     lines = page.read_text().splitlines()
-    assert (lines[0], lines[-1], len(lines)) == ("before", "after", 8)
+    assert (lines[0], lines[-1], len(lines)) == ("before", "after", 13)
     rows = "`dt` {} `transformer` (d, test_accuracy)"
     decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] | 0.4000 | reproduced |"
     assert lines[4] == f"| Trees help | ours | {rows.format('better than')} | {decided}"
     assert lines[5] == f"| They do not | theirs | {rows.format('equal to')} | 0 of ? |  |  | not run |"
+    assert lines[-3] == "| People like it | A paper, Table 2 | +.12 | no annotators |"
     page.write_text("no block")
     assert "has no block" in run(*places).stderr
