@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from graphdep.tasks.labels.build import build_chain, build_label_model
+from graphdep.tasks.labels.by_place import f1_by_place
 from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.floors import label_floors, labelled_words
@@ -109,6 +110,9 @@ class LabelFamily(WordFamily):
         dataset: Any = splits[split]
         if "type_id" in dataset._data:
             found["types"] = exact_by_type(dataset, scoring.exact(prediction, words)[0], words)
+        if "mark" in dataset._data:
+            codes = [scoring.codes(numbers, words) for numbers in (prediction, words.target)]
+            found |= f1_by_place(dataset, codes[0], codes[1], words)
         return found
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:

@@ -249,6 +249,7 @@ class Campaign:
                 for name, value in found.items()
                 if name.startswith("test_") or name == chosen_by
             }
+        scores |= _parts_of_test(result.get("tables") or {})
         self.ledgers[design.name].add(key, scores)
         for name in _CHECKPOINTS:
             (self.folder(design, key) / name).unlink(missing_ok=True)
@@ -301,3 +302,17 @@ class Campaign:
             seed: self.folder(design, RunKey(table.digest, row, "", seed)) for seed in range(table.seeds)
         }
         return {seed: path for seed, path in folders.items() if (path / PREDICTIONS).exists()}
+
+
+def _parts_of_test(tables: Mapping[str, Any]) -> dict[str, float]:
+    """Scores of parts of the test split, such as ``"test_exact/types/deeper recursion"`` and
+    ``"test_f1/distance/3-4"``, of tables whose rows have a name and a score.
+    """
+    found = {}
+    for name, rows in tables.get("test", {}).items():
+        for row in rows:
+            part = row.get("type", row.get("range"))
+            for score in ("exact", "f1"):
+                if part is not None and score in row:
+                    found[f"test_{score}/{name}/{part}"] = row[score]
+    return found

@@ -67,6 +67,9 @@ def test_a_run_on_roles(of_roles, on_encoder, tmp_path, model, options):
     assert result["floor"]["test_f1"] == 0
     for split in ("val", "test"):
         rows = result["tables"][split]["labels"]
+        for name in ("distance", "length"):
+            parts = result["tables"][split][name]
+            assert sum(part["words"] for part in parts) > 0, name
         assert {row["label"] for row in rows} <= {"ARG0", "ARG1", "ARGM-NEG"}
         right, both = (
             sum(row[a] + row[b] for row in rows) / 2 for a, b in (("right", "right"), ("there", "found"))
