@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import Sampler, SequentialSampler
-from torch_geometric.loader import DataLoader
+from torch.utils.data import DataLoader, Sampler, SequentialSampler
+from torch_geometric.loader import DataLoader as GraphLoader
 
+from graphdep.data import StoredBatches
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.datasets.base.text_rows import Label
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
@@ -102,16 +103,14 @@ class Splits:
         if config.batch_tokens is not None:
             sizes = example_sizes(self.in_memory(split))
             batches = {"batch_sampler": TokenBatchSampler(order, sizes, config.batch_tokens)}
+        batches |= {"num_workers": config.num_workers, "persistent_workers": config.num_workers > 0}
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
-        generator = torch.Generator().manual_seed(config.seed)
-        return DataLoader(
-            dataset,
-            generator=generator,
-            num_workers=config.num_workers,
-            persistent_workers=config.num_workers > 0,
-            follow_batch=dataset.follow_batch,
-            **batches,
-        )
+        batches["generator"] = torch.Generator().manual_seed(config.seed)
+        if StoredBatches.serves(dataset):
+            cut = StoredBatches(dataset, dataset.follow_batch)
+            numbers: Any = range(len(dataset))
+            return DataLoader(numbers, collate_fn=cut, **batches)
+        return GraphLoader(dataset, follow_batch=dataset.follow_batch, **batches)
 
     def digest(self) -> str:
         """Digest of all examples: trees, words and targets; of the names of classes, where they are learned;
