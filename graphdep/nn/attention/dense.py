@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.attention.layout import AttentionLayout, Bucket
+from graphdep.nn.dropout import scaled_mask
 
 
 def dense_attention(
@@ -181,6 +182,4 @@ def _masked_softmax(score: Tensor, bucket: Bucket, heads: int) -> Tensor:
 def _dropout_mask(weight: Tensor, dropout_p: float) -> Tensor | None:
     if dropout_p == 0.0:
         return None
-    if dropout_p == 1.0:
-        return torch.zeros_like(weight)
-    return torch.empty_like(weight).bernoulli_(1 - dropout_p).div_(1 - dropout_p)
+    return scaled_mask(weight, dropout_p)

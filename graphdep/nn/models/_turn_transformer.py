@@ -8,6 +8,7 @@ from torch_geometric.nn.inits import reset
 
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv
+from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.transformer_layer import TransformerLayer
 
 
@@ -43,7 +44,7 @@ class TurnTransformer(nn.Module):
         if heads < 1 or hidden_channels % heads:
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
         self.turn = nn.Embedding(max_turns, hidden_channels) if max_turns else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         size = hidden_channels // heads
         self.layers = nn.ModuleList(
             TransformerLayer(

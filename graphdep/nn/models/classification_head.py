@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from graphdep.nn.dropout import Dropout
+
 
 class ClassificationHead(nn.Module):
     r"""Linear classifier of sentence vectors: dropout, then one layer.
@@ -45,7 +47,7 @@ class ClassificationHead(nn.Module):
                 raise ValueError(f"'{name}' must be at least 1 (got {size})")
         if std is not None and not std > 0:
             raise ValueError(f"'std' must be above 0 (got {std})")
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.lin, self.std = nn.Linear(in_channels, out_channels), std
         if std is not None:  # the layer has drawn its own already
             self.reset_parameters()

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.utils import to_dense_batch
 
+from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.response_decoder import ResponseDecoder, previous_ids, take_beams
@@ -71,7 +72,7 @@ class HRANDecoder(ResponseDecoder):
         self.utterance_score = nn.Linear(channels, 1, bias=False)
         self.utterance_gru = nn.GRUCell(channels, channels)
         self.gru = nn.GRUCell(2 * channels, channels)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.output = WordOutput(embedding, hidden_channels, tie=tie)
         self.reset_parameters()
 

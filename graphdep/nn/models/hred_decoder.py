@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
 
+from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.response_decoder import ResponseDecoder, previous_ids, take_beams
@@ -52,7 +53,7 @@ class HREDDecoder(ResponseDecoder):
         self.embedding, self.hidden_channels = embedding, hidden_channels
         self.lin_start = nn.Linear(hidden_channels, hidden_channels)
         self.gru = nn.GRU(2 * hidden_channels, hidden_channels, batch_first=True)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.output = WordOutput(embedding, hidden_channels, tie=tie)
         self.reset_parameters()
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from graphdep.nn.dropout import Dropout
 from graphdep.nn.models._marks import make_marks, marks_of, reset_marks
 
 
@@ -82,7 +83,7 @@ class NodeEmbedding(nn.Module):
         self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
         self.segment = nn.Embedding(segments, hidden_channels) if segments else None
         self.mark: nn.Embedding | None = None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.reset_parameters()
         if vectors is not None:
             with torch.no_grad():

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
 from graphdep.data import NodeType
+from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.context_encoder import example_bounds
 
 
@@ -48,7 +49,7 @@ class SelectionModel(nn.Module):
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         self.encoder = encoder
         hidden = [module for _ in range(mlp_layers - 1) for module in (nn.Linear(size, size), nn.Tanh())]
-        self.mlp = nn.Sequential(*hidden, nn.Dropout(dropout), nn.Linear(size, 1))
+        self.mlp = nn.Sequential(*hidden, Dropout(dropout), nn.Linear(size, 1))
         self._reset_mlp()  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:

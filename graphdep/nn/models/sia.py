@@ -12,6 +12,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.nn._layout import own_layout
 from graphdep.nn.conv import SIAConv
+from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.transforms import preset_options, resolve
 
@@ -169,7 +170,7 @@ class _BertBlock(nn.Module):
         super().__init__()
         size = conv.in_channels
         self.conv, self.lin_out = conv, nn.Linear(size, size)
-        self.norm, self.dropout = nn.LayerNorm(size, eps=1e-12), nn.Dropout(dropout)
+        self.norm, self.dropout = nn.LayerNorm(size, eps=1e-12), Dropout(dropout)
 
     def forward(self, x: Tensor, *args: Any, return_attention_weights: bool = False, **kwargs: Any) -> Any:
         out = self.conv(x, *args, return_attention_weights=return_attention_weights, **kwargs)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.utils import to_dense_batch
 
 from graphdep.nn.attention.packed_attention import PackedLayout, packed_attention
+from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.response_decoder import ResponseDecoder, previous_ids, take_beams
@@ -72,7 +73,7 @@ class TransformerDecoder(ResponseDecoder):
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
         self.embedding, self.hidden_channels = embedding, hidden_channels
         self.position = nn.Embedding(max_positions, hidden_channels)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(
             _Block(hidden_channels, heads, ff_channels, dropout, norm_first) for _ in range(num_layers)
         )
@@ -190,10 +191,10 @@ class _Block(nn.Module):
         self.norm_first = norm_first
         self.own, self.cross = (_Attention(channels, heads, dropout) for _ in range(2))
         self.feed_forward = nn.Sequential(
-            nn.Linear(channels, ff_channels), nn.ReLU(), nn.Dropout(dropout), nn.Linear(ff_channels, channels)
+            nn.Linear(channels, ff_channels), nn.ReLU(), Dropout(dropout), nn.Linear(ff_channels, channels)
         )
         self.norm_own, self.norm_cross, self.norm_feed_forward = (nn.LayerNorm(channels) for _ in range(3))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def reset_parameters(self) -> None:
         for module in (self.own, self.cross, *self.feed_forward):

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from graphdep.nn.dropout import Dropout
+
 
 class TransformerLayer(nn.Module):
     r"""One Transformer encoder block, from `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_,
@@ -56,11 +58,11 @@ class TransformerLayer(nn.Module):
         self.feed_forward = nn.Sequential(
             nn.Linear(hidden_channels, ff_channels),
             nn.ReLU(),
-            nn.Dropout(dropout),
+            Dropout(dropout),
             nn.Linear(ff_channels, hidden_channels),
         )
         self.norm_feed_forward = nn.LayerNorm(hidden_channels)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
