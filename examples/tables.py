@@ -9,7 +9,7 @@ a column, of a row, or of a cell ("ROW / COLUMN"); of rows that begin alike by "
 
     <!-- table: sick-e.csv; trial accuracy = val_accuracy; PPL = val_perplexity .2; bert = head_lr=1e-2 -->
 
-Words after "=" are a file of examples/results, a metric, `.2` (digits, else four), `column=value` of the CSV,
+Words after "=" are a file of examples/results (of its folder evidence with `digest=...`), a metric, `.2` (digits, else four), `column=value` of the CSV,
 `model:NAME`, `floor`, or `-`: leave it as it is. Columns "seeds", "runs", "difference ..." and "smallest
 visible" are known; rows "no skill ..." are floors, "references ..." those; "paper ..." and "**not trained** ..."
 are left. Two comments make a whole table, up to `<!-- evidence:end -->` or `<!-- curve:end -->`, of a design of
@@ -42,7 +42,8 @@ from graphdep.training.evidence.verdicts import CLAIMS, read_claims
 HERE = Path(__file__).parent
 MARKER = re.compile(r"^<!-- (table|evidence|curve): (.*?)\s*-->\n", re.M | re.S)
 LEFT = ("paper", "**not trained**")
-COUNTS = {"parameters": ",.0f", "epochs": ".1f", "best_epoch": ".1f", "seconds_per_epoch": ".1f"}
+KNOWN = ("seeds", "difference", "smallest_visible")
+COUNTS = ("epochs", "best_epoch", "seconds_per_epoch", "parameters")
 SEEDS_ALONE = (
     "\\*: over the seeds alone (paired, 95% by the t distribution), for these test examples; the others are\n"
     "over seeds and test examples at once.\n"
@@ -61,7 +62,9 @@ def main() -> int:
     for page in args.pages or [HERE.parent / "README.md", *sorted(args.results.glob("*.md"))]:
         before, after = page.read_text(encoding="utf-8"), refreshed(page, args.results, args.designs)
         lines = (text.splitlines() for text in (before, after))
-        print(*difflib.unified_diff(*lines, str(page), "what the CSVs say", n=0, lineterm=""), sep="\n", end="")
+        print(
+            *difflib.unified_diff(*lines, str(page), "what the CSVs say", n=0, lineterm=""), sep="\n", end=""
+        )
         differ += before != after
         if args.write and before != after:
             page.write_text(after, encoding="utf-8")
@@ -87,7 +90,9 @@ def refreshed(page: Path, results: Path, designs: Path) -> str:
                 body = re.compile(rf".*?(?=<!-- {kind}:end -->)", re.S).match(text, marker.end())
                 if body is None:
                     raise ValueError(f"no <!-- {kind}:end --> after it")
-                new = evidence(said, results, designs) if kind == "evidence" else curve(said, results, designs)
+                new = (
+                    evidence(said, results, designs) if kind == "evidence" else curve(said, results, designs)
+                )
         except (ValueError, OSError) as error:
             raise ValueError(f"{page}:{line}: {error}") from None
         parts += [text[end : marker.end()], new]
@@ -156,15 +161,21 @@ def _cell(
     if asked.get("kind") == "-" or "file" not in asked or label.startswith(LEFT):
         return None, main
     rows = read(results / asked["file"])
-    metric = asked.get("metric", _metric(column, rows))
+    metric = _metric(column, rows)
+    if metric not in KNOWN:
+        metric = asked.get("metric", metric)
     digits = asked.get("digits", "4")
     floor = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
     kind = asked.get("kind") or next((floor[start] for start in floor if label.startswith(start)), "value")
-    if metric is None or (kind != "value" and metric in ("seeds", "difference", "smallest_visible")):
+    if metric is None or (kind != "value" and metric in KNOWN):
         return None, main
     filters = {name[1:]: value for name, value in asked.items() if name.startswith("=")}
     if kind != "value":
-        found = {row[kind] for row in chosen(rows, metric, **filters)}
+        own = kind in rows[0]  # else floors are metrics
+        found = {
+            row[kind if own else "value"]
+            for row in chosen(rows, metric if own else f"{kind}_{metric}", **filters)
+        }
         if len(found) > 1:
             raise ValueError(f"several values of {kind} {sorted(found)}")
         return (f"{float(*found):.{digits}f}" if found != {""} else None), main
@@ -207,9 +218,12 @@ def _difference(row: Mapping[str, str] | None, name: str, digits: str) -> str | 
 
 @functools.cache
 def read(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV of scores."""
+    """The lines of a CSV of scores; those of a design without the runs that only choose a setting."""
     with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        lines = list(csv.DictReader(file))
+    if lines and "digest" in lines[0]:
+        return [{"model": line["row"], **line} for line in lines if not line["tune"]]
+    return lines
 
 
 def chosen(rows: Iterable[Mapping[str, str]], metric: str, **filters: str) -> list[dict[str, str]]:
@@ -293,17 +307,20 @@ def evidence(said: str, results: Path, designs: Path) -> str:
         planned = planned_seeds(design, table.digest, [row, against])[row]
         scores = [asked.ledger.scores(table.digest, row, metric) for metric in metrics]
         scores = [{seed: one[seed] for seed in sorted(one) if seed < planned} for one in scores]
-        texts = [
-            spread([*one.values()], COUNTS.get(metric, f".{digits}f")) if one else ""
-            for metric, one in zip(metrics, scores)
-        ]
-        texts = [text.partition(" ±")[0] if m in COUNTS else text for m, text in zip(metrics, texts)]
+        texts = [_text(metric, [*one.values()], digits) for metric, one in zip(metrics, scores)]
         seeds = f"{len(scores[0])} of {planned}" if len(scores[0]) < planned else str(planned)
         found = None if row == against else gain(asked, table, row, against, metrics[0], results)
         compared = [found["text"], f"{found['smallest_visible']:.{digits}f}"] if found else ["", ""]
         lines.append([row, texts[0] or "not run", *compared, *texts[1:], seeds])
     starred = any("\\*" in line[2] for line in lines)
     return written(lines) + (f"\n{SEEDS_ALONE}" if starred else "")
+
+
+def _text(metric: str, values: Sequence[float], digits: str) -> str:
+    if not values or metric not in COUNTS:
+        return spread(values, f".{digits}f") if values else ""
+    mean = statistics.fmean(values)  # of parameters the ledger has six digits
+    return f"{mean / 1000:,.0f} k" if metric == "parameters" else f"{mean:.1f}"
 
 
 def curve(said: str, results: Path, designs: Path) -> str:
@@ -381,7 +398,9 @@ def gain(
     if "differences" in asked.options:
         lines = read(results / asked.options["differences"])
         lines = [line for line in lines if line["metric"] == metric and line["model"] in (row, against)]
-        before = [{int(line["seed"]): line for line in lines if line["model"] == name} for name in (row, against)]
+        before = [
+            {int(line["seed"]): line for line in lines if line["model"] == name} for name in (row, against)
+        ]
         if all(_same(*pair) for pair in zip(before, (a, b))):
             line = before[0][0]
             if line["against"] == against:
