@@ -2,9 +2,9 @@
 
     python examples/learning_curve.py    # (make tables)
 
-Draws examples/figures/learning_curve.png from the scores of the designs once a line has two sizes, and says in
-the page, between <!-- picture:begin --> and <!-- picture:end -->, which points are still missing. What is drawn
-already is not drawn again.
+Draws examples/figures/learning_curve.png from the scores of the designs once a line has two sizes, and says
+in the page, between <!-- picture:begin --> and <!-- picture:end -->, which points are still missing. What is
+drawn already is not drawn again.
 """
 
 import argparse
@@ -106,7 +106,7 @@ def said(lines: Mapping[str, Points]) -> str:
 
 
 def draw(lines: Mapping[str, Points]) -> Figure:
-    """A line for each encoder, a band for random trees; whiskers and band are 95% intervals over the seeds."""
+    """A line for each encoder, a band for random trees; whiskers and band are 95% intervals over seeds."""
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
     axes.axhline(0, color=INK, linewidth=1)

@@ -9,14 +9,17 @@ a column, of a row, or of a cell ("ROW / COLUMN"); of rows that begin alike by "
 
     <!-- table: sick-e.csv; trial accuracy = val_accuracy; PPL = val_perplexity .2; bert = head_lr=1e-2 -->
 
-Words after "=" are a file of examples/results (of its folder evidence with `digest=...`), a metric, `.2` (digits, else four), `column=value` of the CSV,
-`model:NAME`, `floor`, or `-`: leave it as it is. Columns "seeds", "runs", "difference ..." and "smallest
-visible" are known; rows "no skill ..." are floors, "references ..." those; "paper ..." and "**not trained** ..."
-are left. Two comments make a whole table, up to `<!-- evidence:end -->` or `<!-- curve:end -->`, of a design of
-examples/claims: one of its tables with its metrics, or one metric over several tables:
+Words after "=" are a file of examples/results (of its folder evidence with `digest=...`), a metric, `.2`
+(digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, or `-`: leave it as it is. Columns
+"seeds", "runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
+"references ..." those; "paper ..." and "**not trained** ..." are left. Two comments make a whole table, up
+to <!-- evidence:end --> or <!-- curve:end -->, of a design of examples/claims: one of its tables with its
+metrics, or one metric over several tables:
 
-    <!-- evidence: e2-roles 5000 test_f1 val_f1 rows=transformer,dt against=transformer differences=roles.csv -->
+    <!-- evidence: e2-roles 5000 test_f1 rows=transformer,dt against=transformer differences=roles.csv -->
     <!-- curve: e2-roles test_f1 500 1000 2500 rows=transformer,dt -->
+
+`differences` is a CSV of `graphdep ablate`, whose intervals are taken where its runs are the same.
 """
 
 import argparse
@@ -42,6 +45,7 @@ from graphdep.training.evidence.verdicts import CLAIMS, read_claims
 HERE = Path(__file__).parent
 MARKER = re.compile(r"^<!-- (table|evidence|curve): (.*?)\s*-->\n", re.M | re.S)
 LEFT = ("paper", "**not trained**")
+FIXED = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
 KNOWN = ("seeds", "difference", "smallest_visible")
 COUNTS = ("epochs", "best_epoch", "seconds_per_epoch", "parameters")
 SEEDS_ALONE = (
@@ -135,7 +139,7 @@ def _parts(said: str) -> dict[str, dict[str, str]]:
     """What a comment says, by the label of a column, a row or a cell; ``""`` for all."""
     parts: dict[str, dict[str, str]] = {"": {}}
     for one in filter(None, (piece.strip() for piece in re.split(r"[;\n]", said))):
-        label, is_one, words = one.rpartition(" = ") if " = " in one else ("", "", one)
+        label, _, words = one.rpartition(" = ") if " = " in one else ("", "", one)
         asked = parts.setdefault(label, {})
         for word in shlex.split(words):
             if word.startswith("model:"):
@@ -157,39 +161,42 @@ def _parts(said: str) -> dict[str, dict[str, str]]:
 def _cell(
     asked: Mapping[str, str], label: str, column: str, main: dict[str, Any] | None, results: Path
 ) -> tuple[str | None, dict[str, Any] | None]:
-    """The text of a cell, None where it stays as it is, and the scores that differences of this row are of."""
+    """The text of a cell, None where it stays as it is, and what differences of this row are of."""
     if asked.get("kind") == "-" or "file" not in asked or label.startswith(LEFT):
         return None, main
-    rows = read(results / asked["file"])
+    rows, digits = read(results / asked["file"]), asked.get("digits", "4")
     metric = _metric(column, rows)
     if metric not in KNOWN:
         metric = asked.get("metric", metric)
-    digits = asked.get("digits", "4")
-    floor = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
-    kind = asked.get("kind") or next((floor[start] for start in floor if label.startswith(start)), "value")
-    if metric is None or (kind != "value" and metric in KNOWN):
-        return None, main
     filters = {name[1:]: value for name, value in asked.items() if name.startswith("=")}
-    if kind != "value":
-        own = kind in rows[0]  # else floors are metrics
-        found = {
-            row[kind if own else "value"]
-            for row in chosen(rows, metric if own else f"{kind}_{metric}", **filters)
-        }
-        if len(found) > 1:
-            raise ValueError(f"several values of {kind} {sorted(found)}")
-        return (f"{float(*found):.{digits}f}" if found != {""} else None), main
+    kind = asked.get("kind") or next((FIXED[start] for start in FIXED if label.startswith(start)), None)
+    if metric is None or (kind and metric in KNOWN):
+        return None, main
+    if kind:
+        return _fixed(rows, kind, metric, digits, filters), main
     model = asked.get("model") or _model(label, {row["model"] for row in rows})
     if metric in ("difference", "smallest_visible"):
         return _difference(main, metric, digits), main
-    first = {"metric": metric if metric != "seeds" else rows[0]["metric"], "model": model}
-    found = chosen(rows, first["metric"], model=model, **filters)
-    seeds = [row["seed"] for row in found]
-    if len({*seeds}) < len(seeds):
+    found = chosen(rows, rows[0]["metric"] if metric == "seeds" else metric, model=model, **filters)
+    seeds = {row["seed"] for row in found}
+    if len(seeds) < len(found):
         raise ValueError(f"several runs of a seed of {model!r}; say which (columns {', '.join(found[0])})")
     if metric == "seeds":
         return str(len(seeds)), main
     return spread([float(row["value"]) for row in found], f".{digits}f"), main or found[0]
+
+
+def _fixed(
+    rows: Sequence[Mapping[str, str]], kind: str, metric: str, digits: str, filters: Mapping[str, str]
+) -> str | None:
+    """A floor or a score of references: a column, or in scores of designs a metric."""
+    if kind in rows[0]:
+        found = {row[kind] for row in chosen(rows, metric, **filters)}
+    else:
+        found = {row["value"] for row in chosen(rows, f"{kind}_{metric}", **filters)}
+    if len(found) > 1:
+        raise ValueError(f"several values of {kind}: {', '.join(sorted(found))}")
+    return f"{float(*found):.{digits}f}" if found != {""} else None
 
 
 def _metric(column: str, rows: Sequence[Mapping[str, str]]) -> str | None:

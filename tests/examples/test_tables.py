@@ -142,7 +142,8 @@ def test_no_table_after_the_comment(folder: Path) -> None:
 def test_columns_may_be_models_and_a_file_that_of_a_design(folder: Path) -> None:
     write_scores(folder)
     digest = TABLES.read_designs(folder)[0].tables[0].digest
-    marker = f"<!-- table: evidence/d.csv digest={digest}; roles = test_f1 .2; no skill = floor; trees = model:dt -->\n"
+    said = f"evidence/d.csv digest={digest}; roles = test_f1 .2; no skill = floor; trees = model:dt"
+    marker = f"<!-- table: {said} -->\n"
     table = "| what | no skill | trees | seeds |\n|---|---|---|---|\n| roles | {} | {} | {} |\n"
     with pytest.raises(ValueError, match="no model 'roles'"):
         refreshed(folder, marker + table.format("", "", ""))
