@@ -210,10 +210,10 @@ def _metric(column: str, rows: Sequence[Mapping[str, str]]) -> str | None:
 
 
 def _model(label: str, models: set[str]) -> str:
-    name = label.strip("`* ").removeprefix("control: ")
+    name = label.removeprefix("control: ")
     for one in (name, name.partition(" (")[0], name.partition(",")[0]):
-        if one in models:
-            return one
+        if one.strip("`*") in models:
+            return one.strip("`*")
     raise ValueError(f"no model {label!r}; there are {', '.join(sorted(models))}")
 
 
