@@ -44,7 +44,7 @@ help:
 	@echo "make gpu-check  backend equality and the benchmark on CUDA; says so where there is no GPU"
 	@echo "make evidence   run what examples/claims asks for and is not done: RAW=DIR with the corpora, MINUTES=170, RUNS=1"
 	@echo "make evidence-status  what of it is done, running, left, and what is decided"
-	@echo "make tables     the table of claims in examples/claims/README.md, from the results that are there"
+	@echo "make tables     the tables of README.md, examples/results and examples/claims, from the results that are there"
 	@echo "make gpu-prepare      parse and process all of it into PREPARED=.carry/evidence (RAW=DIR)"
 	@echo "make gpu-campaign     the same on a machine that has PREPARED alone: MINUTES=9"
 	@echo "make format     let ruff rewrite the code in place"
@@ -98,6 +98,8 @@ evidence: $(RUN_DEPS)
 
 tables: $(RUN_DEPS)
 	@$(RUN) examples/claims.py --write
+	@$(RUN) examples/tables.py --write
+	@$(RUN) examples/learning_curve.py
 
 evidence-status: $(RUN_DEPS)
 	@$(RUN) $(EVIDENCE) --status
