@@ -12,12 +12,13 @@ a column, of a row, or of a cell ("ROW / COLUMN"); of rows that begin alike by "
 Words after "=" are a file of examples/results (of its folder evidence with `digest=...`), a metric, `.2`
 (digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, or `-`: leave it as it is. Columns
 "seeds", "runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
-"references ..." those; "paper ..." and "**not trained** ..." are left. Two comments make a whole table, up
-to <!-- evidence:end --> or <!-- curve:end -->, of a design of examples/claims: one of its tables with its
-metrics, or one metric over several tables:
+"references ..." those; "paper ..." and "**not trained** ..." are left. Three comments make a whole table, up
+to <!-- evidence:end --> and so on, of a design of examples/claims: one of its tables with its
+metrics, one metric over several tables, or one over the parts of the test split:
 
     <!-- evidence: e2-roles 5000 test_f1 rows=transformer,dt against=transformer differences=roles.csv -->
     <!-- curve: e2-roles test_f1 500 1000 2500 rows=transformer,dt -->
+    <!-- parts: e2-roles 5000 test_f1/distance rows=transformer,dt -->
 
 `differences` is a CSV of `graphdep ablate`, whose intervals are taken where its runs are the same.
 """
@@ -43,7 +44,7 @@ from graphdep.training.evidence.ledger import Ledger
 from graphdep.training.evidence.verdicts import CLAIMS, read_claims
 
 HERE = Path(__file__).parent
-MARKER = re.compile(r"^<!-- (table|evidence|curve): (.*?)\s*-->\n", re.M | re.S)
+MARKER = re.compile(r"^<!-- (table|evidence|curve|parts): (.*?)\s*-->\n", re.M | re.S)
 LEFT = ("paper", "**not trained**")
 FIXED = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
 KNOWN = ("seeds", "difference", "smallest_visible")
@@ -94,9 +95,7 @@ def refreshed(page: Path, results: Path, designs: Path) -> str:
                 body = re.compile(rf".*?(?=<!-- {kind}:end -->)", re.S).match(text, marker.end())
                 if body is None:
                     raise ValueError(f"no <!-- {kind}:end --> after it")
-                new = (
-                    evidence(said, results, designs) if kind == "evidence" else curve(said, results, designs)
-                )
+                new = MADE[kind](said, results, designs)
         except (ValueError, OSError) as error:
             raise ValueError(f"{page}:{line}: {error}") from None
         parts += [text[end : marker.end()], new]
@@ -346,6 +345,30 @@ def curve(said: str, results: Path, designs: Path) -> str:
             cells.append(spread(values, f".{digits}f") + seeds if values else "not run")
         lines.append([row, *cells])
     return written(lines)
+
+
+def parts(said: str, results: Path, designs: Path) -> str:
+    """A metric of the parts of the test split, a line each, by rows of a table."""
+    asked = asked_of_design(said, results, designs)
+    name, metric = asked.words if len(asked.words) == 2 else (asked.design.tables[0].name, *asked.words)
+    table, start = table_of(asked.design, name), f"{metric}/"
+    rows = asked.options.get("rows", ",".join(table.rows)).split(",")
+    of_table = [scores for key, scores in asked.ledger.runs.items() if key.digest == table.digest]
+    names = dict.fromkeys(key for scores in of_table for key in sorted(scores) if key.startswith(start))
+    lines = [[metric.rpartition("/")[2], *rows], ["---"] * (len(rows) + 1)]
+    for part in sorted(names, key=_by_number):
+        values = [asked.ledger.scores(table.digest, row, part).values() for row in rows]
+        form = f".{asked.options.get('digits', '3')}f"
+        lines.append([part.removeprefix(start), *(spread([*one], form) if one else "" for one in values)])
+    return written(lines)
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    number = re.search(r"/(\d+)[-+]?\d*$", name)
+    return int(number[1]) if number else 0, name
+
+
+MADE = {"evidence": evidence, "curve": curve, "parts": parts}
 
 
 def table_of(design: Design, name: str) -> Any:

@@ -206,6 +206,27 @@ def test_a_metric_over_several_tables(folder: Path) -> None:
     ]
 
 
+def test_a_metric_over_the_parts_of_the_test_split(folder: Path) -> None:
+    write_scores(folder)
+    ledger, digest = folder / "evidence" / "d.csv", TABLES.read_designs(folder)[0].tables[0].digest
+    parts = [
+        ("dt", 0, "11-20", 0.5),
+        ("dt", 1, "11-20", 0.7),
+        ("dt", 0, "2", 0.25),
+        ("transformer", 0, "31+", 1),
+    ]
+    with ledger.open("a") as file:
+        file.writelines(f"{digest},{row},,{seed},test_f1/length/{part},{v}\n" for row, seed, part, v in parts)
+    text = refreshed(folder, "<!-- parts: d 10 test_f1/length rows=transformer,dt -->\n<!-- parts:end -->\n")
+    assert [cells(line) for line in text.splitlines()[1:-1]] == [
+        ["length", "transformer", "dt"],
+        ["---", "---", "---"],
+        ["2", "", "0.250"],
+        ["11-20", "", "0.600 ± 0.141"],
+        ["31+", "1.000", ""],
+    ]
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [
