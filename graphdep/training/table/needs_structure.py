@@ -58,9 +58,9 @@ def needs_structure(
 
     Returns:
         Plain values: ``verdict`` (``"yes"``; ``"no"``, where the 95% interval of the gain over the plain row
-        excludes one above the bound; ``"undecided"``), ``sentences``, ``rows`` (name, what it is, scores,
-        difference to the plain row and interval), ``smallest_visible_effect``, ``bound``, ``metric``,
-        ``plan``, ``files``.
+        excludes one above the bound, and all examples were trained on; ``"undecided"``), ``sentences``,
+        ``rows`` (name, what it is, scores, difference to the plain row and interval),
+        ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``files``.
 
     Raises:
         ValueError: If the task's family has no such rows, a setting is wrong, or the time is too short.
@@ -88,9 +88,14 @@ def needs_structure(
     by_name = {row["name"]: row for row in summary["rows"]}
     metric = resolve_task(task).metrics[0]
     over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
-    found = _verdict(by_name[rows.trees]["against"], over_random, bound, metric.maximize)
+    part = None if plan.limit_train is None else f"{plan.limit_train:,} of {plan.there:,} examples"
+    found = _verdict(by_name[rows.trees]["against"], over_random, bound, metric.maximize, part is None)
+    excluded = found.pop("excluded")
     found |= {
-        "sentences": _sentences(found["verdict"], by_name, rows, over_random, bound, trees),
+        "sentences": [
+            *_sentences(by_name, rows, over_random, trees),
+            _worth(found, bound, excluded, part),
+        ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
         "metric": f"test_{metric.name}",
         "bound": bound,
@@ -126,30 +131,31 @@ def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: st
 
 
 def _verdict(
-    over_plain: Mapping[str, Any], over_random: Mapping[str, Any], bound: float, maximize: bool
+    over_plain: Mapping[str, Any],
+    over_random: Mapping[str, Any],
+    bound: float,
+    maximize: bool,
+    whole: bool,
 ) -> dict[str, Any]:
     sign = 1 if maximize else -1
     gains = [sorted(sign * end for end in found["interval"]) for found in (over_plain, over_random)]
+    excluded, verdict = gains[0][1] < bound, "undecided"
     if all(low > 0 for low, _ in gains):
         verdict = "yes"
-    elif gains[0][1] < bound:
+    elif excluded and whole:  # of few examples models learn too little to differ
         verdict = "no"
-    else:
-        verdict = "undecided"
-    return {"verdict": verdict, "smallest_visible_effect": over_plain["smallest_visible"]}
+    return {
+        "verdict": verdict,
+        "excluded": excluded,
+        "smallest_visible_effect": over_plain["smallest_visible"],
+    }
 
 
 def _sentences(
-    verdict: str,
-    rows: Mapping[str, Mapping[str, Any]],
-    names: StructureRows,
-    over_random: Mapping[str, Any],
-    bound: float,
-    trees: str,
+    rows: Mapping[str, Mapping[str, Any]], names: StructureRows, over_random: Mapping[str, Any], trees: str
 ) -> list[str]:
-    """What was found, in three sentences."""
+    """What was found, in two sentences."""
     over_plain = rows[names.trees]["against"]
-    seen = over_plain["smallest_visible"]
     order = [
         f"{about} changes it by {_shown(rows[name]['against'])}"
         for about, name in (
@@ -158,18 +164,30 @@ def _sentences(
         )
         if name is not None
     ]
-    worth = {
-        "yes": "A parser is worth having here.",
-        "no": f"A parser is not worth having here: a gain above {bound:g} is excluded.",
-        "undecided": f"Whether a parser is worth having is undecided: a gain below {seen:.3g} could not have "
-        "been seen with these examples and seeds.",
-    }[verdict]
     return [
         f"{_WHOSE[trees]} trees change {over_plain['metric']} by {_shown(over_plain)} against the plain "
         f"model, and by {_shown(over_random)} against random trees.",
         f"Of the plain model, {' and '.join(order)}." if order else "",
-        worth,
     ]
+
+
+def _worth(found: Mapping[str, Any], bound: float, excluded: bool, part: str | None) -> str:
+    """Whether a parser is worth having, in a sentence; ``part`` is how many examples of all, if not all."""
+    fits = f"the {part} that fit into the time"
+    if found["verdict"] == "yes":
+        return "A parser is worth having here" + (f", with {fits}." if part else ".")
+    if found["verdict"] == "no":
+        return f"A parser is not worth having here: a gain above {bound:g} is excluded."
+    if excluded:
+        return (
+            f"Whether a parser is worth having is undecided: with {fits} a gain above {bound:g} is excluded, "
+            "but with all of them it may be another (more --minutes)."
+        )
+    return (
+        "Whether a parser is worth having is undecided: a gain below "
+        f"{found['smallest_visible_effect']:.3g} could not have been seen with "
+        f"{fits if part else 'these examples'} and these seeds."
+    )
 
 
 def _shown(found: Mapping[str, Any]) -> str:

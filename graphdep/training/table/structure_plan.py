@@ -30,17 +30,22 @@ class Plan:
 
     Args:
         limit_train: Examples to train on, at most; :obj:`None` for all.
+        there: Examples that there are.
         max_epochs: Epochs, at most.
+        val_every: Epochs between validations.
         minutes: The estimate for all runs.
     """
 
     limit_train: int | None
+    there: int
     max_epochs: int
+    val_every: int
     minutes: float
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"limit_train": self.limit_train, "max_epochs": self.max_epochs}
+        names = ("limit_train", "max_epochs", "val_every")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class _Cost:
     scored: float
     validation: float
 
-    def run(self, count: int, epochs: int) -> float:
-        return epochs * (count * self.trained + self.validation) + self.scored
+    def run(self, count: int, epochs: int, validations: int) -> float:
+        return epochs * count * self.trained + validations * self.validation + self.scored
 
 
 def plan_runs(
@@ -67,7 +72,8 @@ def plan_runs(
     console: Console,
 ) -> Plan:
     """What was planned in this folder before, or what a trial says that fits: as many epochs as are given, or
-    as the model has, ten at most; and as many examples as there is time for.
+    as the model has, ten at most; two validations, unless settings say otherwise, since of few examples
+    they take longer than training; and as many examples as there is time for.
 
     Raises:
         ValueError: If the time is too short, or the folder has a plan of other settings.
@@ -87,13 +93,15 @@ def plan_runs(
     costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
     left = 60 * minutes - (time.monotonic() - start)
     epochs = config.max_epochs if "max_epochs" in settings else min(config.max_epochs, _EPOCHS)
+    val_every = config.val_every if "val_every" in settings else max(1, epochs // (1 + (epochs % 2 == 0)))
+    lengths = (epochs, epochs // val_every)
     least = min(there, _FEWEST)
-    count = max(least, min(there, _fits(costs, rows, seeds, epochs, left)))
-    needed = _all(costs, rows, seeds, epochs, count) / 60
+    count = max(least, min(there, _fits(costs, rows, seeds, lengths, left)))
+    needed = _all(costs, rows, seeds, lengths, count) / 60
     if 60 * needed > left and count == least:
         whole = math.ceil(needed + minutes - left / 60)
         raise ValueError(f"'minutes' is too short: {least} examples take about {whole} (got {minutes:g})")
-    plan = Plan(None if count == there else count, epochs, round(needed, 1))
+    plan = Plan(None if count == there else count, there, epochs, val_every, round(needed, 1))
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps({"asked": asked, "plan": vars(plan)}, indent=1), encoding="utf-8")
     console.print(
@@ -104,22 +112,26 @@ def plan_runs(
     return plan
 
 
-def _fits(costs: list[_Cost], rows: StructureRows, seeds: int, epochs: int, seconds: float) -> int:
+def _fits(
+    costs: list[_Cost], rows: StructureRows, seeds: int, lengths: tuple[int, int], seconds: float
+) -> int:
     """The most examples whose runs take no longer."""
-    fixed = _all(costs, rows, seeds, epochs, 0)
-    each = _all(costs, rows, seeds, epochs, 1) - fixed
+    fixed = _all(costs, rows, seeds, lengths, 0)
+    each = _all(costs, rows, seeds, lengths, 1) - fixed
     return math.floor((seconds - fixed) / max(each, 1e-9))
 
 
-def _all(costs: list[_Cost], rows: StructureRows, seeds: int, epochs: int, count: int) -> float:
-    """Seconds of all runs: two rows read trees."""
-    plain, trees = (cost.run(count, epochs) for cost in costs)
+def _all(costs: list[_Cost], rows: StructureRows, seeds: int, lengths: tuple[int, int], count: int) -> float:
+    """Seconds of all runs of so many epochs and validations: two rows read trees."""
+    plain, trees = (cost.run(count, *lengths) for cost in costs)
     return seeds * ((len(rows.rows) - 2) * plain + 2 * trees)
 
 
 def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _Cost:
     """A run of one epoch on a few examples."""
-    config = TrainConfig.of(model, **{**settings, "task": task, "limit_train": count, "max_epochs": 1})
+    config = TrainConfig.of(
+        model, **{**settings, "task": task, "limit_train": count, "max_epochs": 1, "val_every": 1}
+    )
     splits = load_splits(config)
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()

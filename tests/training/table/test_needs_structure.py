@@ -104,16 +104,21 @@ def test_nothing_decides(tmp_path):
 )
 def test_verdicts(plain, random, maximize, verdict):
     plain, random = ({"interval": ends, "smallest_visible": 0.3} for ends in (plain, random))
-    found = module._verdict(plain, random, 0.02, maximize)
-    assert found == {"verdict": verdict, "smallest_visible_effect": 0.3}
+    found = module._verdict(plain, random, 0.02, maximize, True)
+    assert (found["verdict"], found["smallest_visible_effect"]) == (verdict, 0.3)
+    part = module._verdict(plain, random, 0.02, maximize, False)
+    assert part["verdict"] == verdict.replace("no", "undecided")
+    told = module._worth(part, 0.02, part["excluded"], "100 of 2,000 examples")
+    assert "the 100 of 2,000 examples that fit into the time" in told
+    assert ("(more --minutes)" in told) == (verdict == "no")
 
 
 def test_as_many_examples_as_there_is_time_for():
     rows, costs = StructureRows("a", "b", "c", "d"), [_Cost(0.01, 2.0, 1.0), _Cost(0.02, 3.0, 1.5)]
-    # 2 rows without trees and 2 with them, 3 seeds, 5 epochs.
-    each, fixed = 3 * 5 * (2 * 0.01 + 2 * 0.02), 3 * (2 * (5 * 1.0 + 2.0) + 2 * (5 * 1.5 + 3.0))
-    assert _all(costs, rows, 3, 5, 7) == pytest.approx(fixed + 7 * each)
-    assert _fits(costs, rows, 3, 5, fixed + 7.5 * each) == 7
+    # 2 rows without trees and 2 with them, 3 seeds, 5 epochs, 2 validations.
+    each, fixed = 3 * 5 * (2 * 0.01 + 2 * 0.02), 3 * (2 * (2 * 1.0 + 2.0) + 2 * (2 * 1.5 + 3.0))
+    assert _all(costs, rows, 3, (5, 2), 7) == pytest.approx(fixed + 7 * each)
+    assert _fits(costs, rows, 3, (5, 2), fixed + 7.5 * each) == 7
 
 
 def test_errors(tmp_path):
