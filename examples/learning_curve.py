@@ -25,10 +25,10 @@ HERE = Path(__file__).parent
 BAND = "random trees, from scratch"
 # Of a line: the design, the row with trees, the one without.
 LINES = {
-    "from scratch": ("e2-roles", "dt@parser", "transformer"),
+    "from scratch": ("e2-curve", "dt@parser", "transformer"),
     "with word vectors": ("e2-roles-vectors", "dt@parser", "transformer"),
     "MiniLM": ("e2-roles-minilm", "bert-dt@parser", "bert"),
-    BAND: ("e2-roles", "dt@random", "transformer"),
+    BAND: ("e2-curve", "dt@random", "transformer"),
 }
 BLOCK = re.compile(r"(<!-- picture:begin -->\n).*?(<!-- picture:end -->)", re.S)
 Points = dict[int, dict[str, float] | None]

@@ -17,6 +17,7 @@ logger = logging.getLogger("graphdep.vocab.vectors")
 
 # Tree-LSTM's range for words without a vector.
 _RANGE = 0.05
+SCALES = ("file", "unit")
 _HEADER = re.compile(rb"[0-9]+ [0-9]+")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # neither nan nor 1_000
 
@@ -28,6 +29,7 @@ def load_vectors(
     missing: str = "uniform",
     seed: int = 0,
     truncated: bool = False,
+    scale: str = "file",
 ) -> tuple[Tensor, float]:
     r"""Vectors of a vocabulary's words from a text file such as those of
     `"GloVe: Global Vectors for Word Representation" <https://aclanthology.org/D14-1162/>`_.
@@ -46,6 +48,8 @@ def load_vectors(
         seed: Seed of that draw. (default: :obj:`0`)
         truncated: Leave out a last line that is cut short, with a warning, instead of raising.
             (default: :obj:`False`)
+        scale: ``"unit"`` divides those that are found by their mean length, which is then 1, as that of other
+            embeddings at their start; ``"file"`` leaves them as they are. (default: ``"file"``)
 
     Returns:
         The vectors, and the share of the vocabulary's words (without the special ones) that have one.
@@ -59,18 +63,23 @@ def load_vectors(
     """
     if missing not in ("uniform", "zeros"):
         raise ValueError(f"'missing' must be 'uniform' or 'zeros' (got {missing!r})")
+    if scale not in SCALES:
+        raise ValueError(f"'scale' must be {' or '.join(map(repr, SCALES))} (got {scale!r})")
     words = vocab.state_dict()["words"]
     known, channels = _scan(Path(path), {*words, *map(str.lower, words)}, truncated)
     vectors = torch.zeros(len(vocab), channels)
     if missing == "uniform":
         vectors.uniform_(-_RANGE, _RANGE, generator=torch.Generator().manual_seed(seed))
-    found = 0
+    rows = []
     for word in words:
         vector = known.get(word, known.get(word.lower()))
         if vector is not None:
             vectors[vocab[word]] = vector
-            found += 1
-    return vectors, found / max(len(words), 1)
+            rows.append(vocab[word])
+    length = vectors[rows].norm(dim=1).mean() if rows else vectors.new_zeros(())
+    if scale == "unit" and length > 0:
+        vectors[rows] /= length
+    return vectors, len(rows) / max(len(words), 1)
 
 
 def words_with_vector(path: str | os.PathLike[str], words: Iterable[str]) -> set[str]:

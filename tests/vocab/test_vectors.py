@@ -104,3 +104,18 @@ def test_load_vectors_leaves_out_a_truncated_line(write, caplog):
     assert "vectors.txt:2: the last line is cut short and left out (word 'dog')" in caplog.text
     with pytest.raises(ValueError, match=":2: 1 values"):
         load_vectors(write("cat 1 2\ndog 1\n").rename(path.with_name("other")), Vocab(), truncated=True)
+
+
+def test_vectors_of_mean_length_one(write):
+    path, vocab = write("dog 3 4\ncat 0 1\n"), Vocab(["dog", "cat", "zebra"])
+    own, _ = load_vectors(path, vocab)
+    unit, share = load_vectors(path, vocab, scale="unit")
+    assert share == pytest.approx(2 / 3)
+    assert unit[5:7].norm(dim=1).mean().item() == pytest.approx(1)
+    torch.testing.assert_close(unit[5:7] * 3, own[5:7])
+    assert torch.equal(unit[7:], own[7:])  # drawn, not found
+    assert torch.equal(unit[:5], own[:5])
+    nothing, _ = load_vectors(path, Vocab(["zebra"]), missing="zeros", scale="unit")
+    assert not nothing.any()
+    with pytest.raises(ValueError, match="'scale' must be 'file' or 'unit' .got 'mean'"):
+        load_vectors(path, vocab, scale="mean")

@@ -135,6 +135,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         terms = self.pretrained and self.relation_attention
         dam = self.pretrained and self.edges == "dam"
         yield _OF_PIECES, "a pretrained encoder", self.pretrained
+        yield ("vectors_scale",), "'vectors'", self.vectors is not None
         yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
         yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
         yield _OF_NODES, "edges='dam' on a pretrained encoder", dam

@@ -56,6 +56,12 @@ class TrainConfig:
             over the split; acts before parsing. (default: :obj:`None`)
         min_freq: Words seen less often are unknown.
         vectors: GloVe text file to start the word vectors from. (default: :obj:`None`)
+        vectors_scale: ``"file"``: as they are there. ``"unit"``: divided by their mean length, which is then
+            that of random ones, of positions, levels and marks. Those of GloVe are five times as long, and
+            beside them a model hardly sees where words stand: on the roles of 5,000 predicates, after 12
+            epochs with one seed, a Transformer had .20 with them and .39 with their lengths divided
+            (validation F1). Tasks on words and spans have ``"unit"``; the figures of sentences, which are
+            read from [ROOT], were made with ``"file"``. (default: ``"file"``)
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most.
         patience: Stop after so many epochs without a better validation score; :obj:`None` for never. Epochs
@@ -115,6 +121,7 @@ class TrainConfig:
     limit_train: int | None = None
     min_freq: int
     vectors: str | None = None
+    vectors_scale: str = setting("file", choices=("file", "unit"), later=True)
     seed: int = 0
     max_epochs: int
     patience: int | None

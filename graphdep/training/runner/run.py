@@ -154,7 +154,8 @@ def _new_state(
     if config.vectors is not None:
         from graphdep.vocab.vectors import load_vectors
 
-        vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed)
+        scale = config.vectors_scale
+        vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed, scale=scale)
     data = {"digest": splits.digest(), **splits.describe()}
     dim = None if vectors is None else vectors.size(1)
     if pretrained is not None:
