@@ -39,8 +39,8 @@ def write(folder: Path, curve: SimpleNamespace, sizes: tuple[str, ...]) -> dict:
         if rows[1] == "bert":
             text = text.replace('"transformer", "dt@parser", "dt@random"', '"bert", "bert-dt@parser"')
         (folder / f"{name}.toml").write_text(text)
-    design = next(design for design in curve.read_designs(folder) if design.name == "e2-roles")
-    ledger = curve.Ledger(folder / "e2-roles.csv")
+    design = next(design for design in curve.read_designs(folder) if design.name == "e2-curve")
+    ledger = curve.Ledger(folder / "e2-curve.csv")
     for table in design.tables:
         for seed in range(2) if table.name in sizes else ():
             gain = 0.2 if table.name == "500" else 0.1
