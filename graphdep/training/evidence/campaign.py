@@ -187,11 +187,7 @@ class Campaign:
 
     def _keys(self, design: Design, table: Table, row: str) -> list[RunKey]:
         """All runs of a row that can be asked for now: those that choose a setting come first."""
-        tries = [
-            RunKey(table.digest, row, f"{name}={value}", 0)
-            for name, values in design.tune.items()
-            for value in values
-        ]
+        tries = [RunKey(table.digest, row, text, 0) for text in design.tries]
         known = self.ledgers[design.name].runs
         if any(key not in known and not self._has_failed(design, key) for key in tries):
             return tries
@@ -199,20 +195,17 @@ class Campaign:
 
     def _chosen(self, design: Design, table: Table, key: RunKey) -> dict[str, Any]:
         """The setting that a row is tuned to, or that is tried."""
-        ledger = self.ledgers[design.name]
-        for name, values in design.tune.items():
-            if key.tune:
-                return {name: next(value for value in values if key.tune == f"{name}={value}")}
-            metric = resolve_task(design.task).metrics[0]
-            tried = {
-                value: ledger.runs.get(key._replace(tune=f"{name}={value}", seed=0), {}) for value in values
-            }
-            scored = {value: run[f"val_{metric.name}"] for value, run in tried.items() if run}
-            if not scored:
-                raise ValueError(f"design {design.name}: no {name} of row {key.row} could be run")
-            best = max if metric.maximize else min
-            return {name: best(scored, key=lambda value: scored[value])}
-        return {}
+        if not design.tries or key.tune:
+            return design.tries.get(key.tune, {})
+        runs, metric = self.ledgers[design.name].runs, resolve_task(design.task).metrics[0]
+        tried = {text: runs.get(key._replace(tune=text, seed=0), {}) for text in design.tries}
+        scored = {text: run[f"val_{metric.name}"] for text, run in tried.items() if run}
+        if not scored:
+            raise ValueError(
+                f"design {design.name}: no {', '.join(design.tune)} of row {key.row} could be run"
+            )
+        best = max if metric.maximize else min
+        return design.tries[best(scored, key=lambda text: scored[text])]
 
     def _next(self, busy: set[RunKey]) -> Job | None:
         for design, table, key in self.left():
@@ -277,7 +270,7 @@ class Campaign:
 
     def _state(self, design: Design, table: Table) -> State:
         ledger = self.ledgers[design.name]
-        tries = sum(len(values) for values in design.tune.values())
+        tries = len(design.tries)
         done = [key for key in ledger.runs if key.digest == table.digest]
         done = [key for key in done if key.row in table.rows and (key.tune or key.seed < table.seeds)]
         errors = {}

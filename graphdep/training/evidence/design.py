@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ class Design:
         task: Name of the task.
         metric: The score that claims are about, such as ``"test_f1"``.
         files: Settings that name files or folders, relative to the folder of raw data.
-        tune: Values of settings that are tried for each row with seed 0; the best on the validation split is
-            taken.
+        tune: Values of settings that are tried for each row with seed 0, each with each; the best on the
+            validation split are taken.
         tables: The tables.
         claims: The claims.
 
@@ -86,8 +87,6 @@ class Design:
         known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files", "tune"}
         _check_keys("a design", values, known | {"tables", "claims"}, ("title", "task", "metric"))
         tune = {key: tuple(given) for key, given in values.get("tune", {}).items()}
-        if len(tune) > 1:
-            raise ValueError(f"'tune' is of one setting (got {', '.join(tune)})")
         files = values.get("files", {})
         tables = tuple(_table(values, one, files, tune) for one in values.get("tables", [{"name": ""}]))
         claims = tuple(
@@ -107,6 +106,16 @@ class Design:
         design._check()
         return design
 
+    @property
+    def tries(self) -> dict[str, dict[str, Any]]:
+        """What is tried for each row, by the text that tells it from others, ``"lr=0.001"``; empty for
+        nothing.
+        """
+        if not self.tune:
+            return {}
+        tried = (dict(zip(self.tune, values)) for values in product(*self.tune.values()))
+        return {",".join(f"{name}={value}" for name, value in one.items()): one for one in tried}
+
     def config(self, table: Table, row: str, seed: int, **more: Any) -> TrainConfig:
         """The settings of a run."""
         return TrainConfig.of(row, **{"task": self.task, **table.settings, "seed": seed, **more})
@@ -117,8 +126,7 @@ class Design:
             raise ValueError(f"tables of one name (got {', '.join(names)})")
         for table in self.tables:
             for row in table.rows:
-                tried = [{key: value} for key, values in self.tune.items() for value in values]
-                for more in tried or [{}]:
+                for more in [*self.tries.values()] or [{}]:
                     self.config(table, row, 0, **more, **self.files)
         for claim in self.claims:
             rows = next((table.rows for table in self.tables if table.name == claim.table), None)

@@ -26,7 +26,6 @@ class WordSettings(EncoderSettings):
     """
 
     limit_eval: int | None = setting(None, free=True, later=True)
-    vectors_scale: str = setting("unit", earlier="file")
     edges: str | None = "dt"
     max_distance: int = 2
     min_freq: int = 2

@@ -37,6 +37,16 @@ def test_tables_inherit_from_the_design():
     assert (config.model, config.seed, config.lr, config.patience) == ("dt", 2, 0.5, None)
 
 
+def test_what_is_tried_is_each_value_with_each():
+    design = Design.of("d", {**SMALL, "tune": {"lr": [0.1, 0.2], "position_embedding": [True, False]}})
+    assert design.tries == {
+        f"lr={lr},position_embedding={position}": {"lr": lr, "position_embedding": position}
+        for lr in (0.1, 0.2)
+        for position in (True, False)
+    }
+    assert Design.of("d", SMALL).tries == {}
+
+
 def test_more_seeds_and_rows_are_the_same_runs_and_other_settings_are_not():
     digest = Design.of("d", SMALL).tables[0].digest
     for same in ({"seeds": 9}, {"rows": ["dt"]}, {"order": 1}, {"title": "another"}):
@@ -57,7 +67,7 @@ def test_more_seeds_and_rows_are_the_same_runs_and_other_settings_are_not():
         ({"settings": {"lr": "fast"}}, "'lr' takes a number \\(got 'fast'\\)"),
         ({"tables": [{"name": "a"}, {"name": "a"}]}, "tables of one name \\(got a, a\\)"),
         ({"tables": [{"rows": ["dt"]}]}, "a table needs 'name'"),
-        ({"tune": {"lr": [1.0], "clip": [1.0]}}, "'tune' is of one setting \\(got lr, clip\\)"),
+        ({"tune": {"lr": [1.0], "clip": [1.0, -1.0]}}, "'clip' must be above 0"),
         ({"tune": {"lr": [-1.0]}}, "'lr' must be"),
         ({"claims": [{**CLAIM, "a": "tree"}]}, "claim c: no row 'tree'; there are transformer, dt"),
         ({"claims": [{**CLAIM, "table": "x"}]}, "claim c: no table 'x'"),
