@@ -60,8 +60,8 @@ class TrainConfig:
             that of random ones, of positions, levels and marks. Those of GloVe are five times as long, and
             beside them a model sees words well and hardly where they stand. Which is better is a matter of
             the task, so try both on validation data: with one seed, a Transformer had .20 and, divided, .39
-            on the roles of 5,000 predicates (validation F1 after 12 epochs), but .74 (five seeds) and .69 on the
-            relations of SemEval-2010. (default: ``"file"``)
+            on the roles of 5,000 predicates (validation F1 after 12 epochs), but .74 (five seeds) and .69 on
+            the relations of SemEval-2010. (default: ``"file"``)
         seed: Seed of the weights, the order of the examples, dropout and random trees. (default: :obj:`0`)
         max_epochs: Epochs at most.
         patience: Stop after so many epochs without a better validation score; :obj:`None` for never. Epochs
