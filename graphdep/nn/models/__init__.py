@@ -5,6 +5,7 @@ from graphdep.nn.models.constituent_transformer import ConstituentTransformer
 from graphdep.nn.models.context_encoder import ContextEncoder
 from graphdep.nn.models.context_transformer import ContextTransformer
 from graphdep.nn.models.dependency_transformer import DependencyTransformer
+from graphdep.nn.models.dependency_tree_rnn import DependencyTreeRNN
 from graphdep.nn.models.dialog_bert import DialogBERT
 from graphdep.nn.models.dialogue_model import DialogueModel
 from graphdep.nn.models.graph_transformer import GraphTransformer
@@ -45,6 +46,7 @@ __all__ = [
     "ContextEncoder",
     "ContextTransformer",
     "DependencyTransformer",
+    "DependencyTreeRNN",
     "DialogBERT",
     "DialogueModel",
     "GRUEncoder",

@@ -24,8 +24,8 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
     Args:
         encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
             ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
-            models whose names begin with ``bert``. (default: ``"transformer"``)
+            ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained Hugging Face
+            encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, start, level_embedding, position_embedding, norm_first: Of

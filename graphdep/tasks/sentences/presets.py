@@ -74,6 +74,11 @@ MODELS: dict[str, ModelPreset] = {
         "simplified Tree-Transformer over the dependency tree: no branches, no position codes",
         "tree-transformer",
     ),
+    "dt-rnn": _baseline(
+        "DT-RNN over the dependency tree: a matrix for each place of a dependent, learning rate 0.01",
+        "dt-rnn",
+        lr=0.01,
+    ),
     # on a pretrained encoder
     **PRETRAINED_MODELS,
 }
