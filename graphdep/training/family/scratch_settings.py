@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from graphdep.nn.models.dependency_tree_rnn import COUNTED_FROM
 from graphdep.training.family.setting import setting
 
 SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
@@ -58,7 +57,7 @@ class ScratchSettings:
     directions: bool = setting(True, defines=True)
     window: int = setting(0, defines=True, later=True)
     dependent_places: int = setting(6, defines=True, later=True)
-    places_from: str = setting("governor", choices=COUNTED_FROM, defines=True, later=True)
+    places_from: str = setting("governor", choices=("governor", "left"), defines=True, later=True)
     relation_dim: int = setting(30, published=True)
     relation_attention: bool = setting(True, defines=True)
     gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)
