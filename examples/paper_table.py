@@ -36,6 +36,7 @@ COMMANDS = {
     "GRUEncoder": ("ud-tags", "bigru"),
     "SpanModel": ("semeval2010", "bert"),
     "TreeLSTM": ("sick-e", "tree-lstm"),
+    "DependencyTreeRNN": ("sick-e", "dt-rnn"),
     "PostTrainingModel": ("post-train", None),
     "ReCoSa": ("dailydialog", "recosa"),
     "TreeTransformer": ("sick-e", "tree-transformer"),

@@ -41,6 +41,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "window": (0, 10_000),
         "max_sum": (0, 10_000),
         # Models.
+        "dependent_places": (1, 1_000),
         "hidden_channels": _CHANNELS,
         "head_channels": _CHANNELS,
         "relation_dim": _CHANNELS,

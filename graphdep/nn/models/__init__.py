@@ -5,8 +5,10 @@ from graphdep.nn.models.constituent_transformer import ConstituentTransformer
 from graphdep.nn.models.context_encoder import ContextEncoder
 from graphdep.nn.models.context_transformer import ContextTransformer
 from graphdep.nn.models.dependency_transformer import DependencyTransformer
+from graphdep.nn.models.dependency_tree_rnn import DependencyTreeRNN
 from graphdep.nn.models.dialog_bert import DialogBERT
 from graphdep.nn.models.dialogue_model import DialogueModel
+from graphdep.nn.models.frozen_encoder import FrozenEncoder
 from graphdep.nn.models.graph_transformer import GraphTransformer
 from graphdep.nn.models.gru_encoder import GRUEncoder
 from graphdep.nn.models.hran_decoder import HRANDecoder
@@ -45,8 +47,10 @@ __all__ = [
     "ContextEncoder",
     "ContextTransformer",
     "DependencyTransformer",
+    "DependencyTreeRNN",
     "DialogBERT",
     "DialogueModel",
+    "FrozenEncoder",
     "GRUEncoder",
     "GraphTransformer",
     "HRANDecoder",

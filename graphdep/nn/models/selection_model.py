@@ -6,15 +6,19 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
+from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.context_encoder import example_bounds
 
+READOUTS = ("cls", "mean")
+
 
 class SelectionModel(nn.Module):
-    r"""An encoder and an MLP on the state of each example's [CLS] node, from `"Improving Retrieval-based
-    Dialogue System via Syntax-Informed Attention" <https://arxiv.org/abs/2303.06605>`_ (Eq. 2).
+    r"""An encoder and an MLP on the state of each example's [CLS] node, or on the mean of its words, from
+    `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
+    <https://arxiv.org/abs/2303.06605>`_ (Eq. 2).
 
     .. math::
         g(c, r) = \sigma(\mathbf{W} \mathbf{T}_{[\mathrm{CLS}]} + b)
@@ -22,16 +26,29 @@ class SelectionModel(nn.Module):
     The sigmoid is left to the loss: the output are logits. The paper calls this "a simple MLP"; more layers
     than that one are put before it, each with a tanh, as BERT's pooler is.
 
+    With ``readout="mean"`` the mean over the nodes :math:`W` of words takes the place of
+    :math:`\mathbf{T}_{[\mathrm{CLS}]}`, all pieces of context and response, without [CLS], [EOU] and [SEP]:
+
+    .. math::
+        g(c, r) = \sigma\Big(\mathbf{W} \frac{1}{|W|} \sum_{k \in W} \mathbf{T}_k + b\Big)
+
+    It is no part of the paper. It is there since the [CLS] of an encoder that was made to compare means of
+    words, such as MiniLM's, has to be learnt anew, for which a few thousand pairs do not do: the means of the
+    encoder before its training then rank better than the state of [CLS] after it.
+
     Args:
         encoder: Gives node states; has :attr:`hidden_channels`.
         mlp_layers: Number of linear layers. (default: :obj:`1`, Eq. 2)
         dropout: Dropout probability of what the last linear layer reads. (default: :obj:`0.1`)
+        readout: ``"cls"``, or ``"mean"`` over words. (default: ``"cls"``, Eq. 2)
 
     Shapes:
-        - data: a batch of :math:`B` examples with a CLS node each, or one example; output: :math:`(B)`
+        - data: a batch of :math:`B` examples, for ``"cls"`` with a CLS node each, or one example; output:
+          :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`mlp_layers` is below 1, or an example has no CLS node or several.
+        ValueError: If :obj:`mlp_layers` is below 1, :obj:`readout` is unknown, or for ``"cls"`` an example
+            has no CLS node or several.
 
     Example:
         >>> from graphdep.nn.models import SelectionModel
@@ -42,10 +59,15 @@ class SelectionModel(nn.Module):
         torch.Size([2])
     """
 
-    def __init__(self, encoder: nn.Module, *, mlp_layers: int = 1, dropout: float = 0.1) -> None:
+    def __init__(
+        self, encoder: nn.Module, *, mlp_layers: int = 1, dropout: float = 0.1, readout: str = "cls"
+    ) -> None:
         super().__init__()
         if mlp_layers < 1:
             raise ValueError(f"'mlp_layers' must be at least 1 (got {mlp_layers})")
+        if readout not in READOUTS:
+            raise ValueError(f"'readout' must be one of {', '.join(READOUTS)} (got {readout!r})")
+        self.readout = readout
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         self.encoder = encoder
         hidden = [module for _ in range(mlp_layers - 1) for module in (nn.Linear(size, size), nn.Tanh())]
@@ -66,8 +88,21 @@ class SelectionModel(nn.Module):
                 nn.init.zeros_(module.bias)
 
     def forward(self, data: Data) -> Tensor:
+        if self.readout == "mean":
+            return self.mlp(_word_means(data, self.encoder(data))).squeeze(-1)
         cls = cls_nodes(data)
         return self.mlp(self.encoder(data).index_select(0, cls)).squeeze(-1)
+
+    def extra_repr(self) -> str:
+        return f"readout={self.readout!r}"
+
+
+def _word_means(data: Data, x: Tensor) -> Tensor:
+    """The mean over the nodes of words of every example; zeros where there are none."""
+    words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+    batch = data.get("batch")
+    example = torch.zeros_like(words) if batch is None else batch[words]
+    return scatter(x[words], example, dim_size=example_bounds(data).numel() - 1, reduce="mean")
 
 
 @torch.compiler.disable  # reads values

@@ -5,7 +5,6 @@ from __future__ import annotations
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.nn.models._utterances import check_sentences
 from graphdep.nn.models.sentence_model import SentenceModel
 
 
@@ -32,7 +31,7 @@ class SentencePairModel(SentenceModel):
     """
 
     def forward(self, data: Data) -> Tensor:
-        check_sentences(data, 2, "pairs have two sentences each")
+        self.encoder.check_texts(data, 2, "pairs have two sentences each")
         vectors = self.encoder.readout(data, self.encoder(data))
         left, right = vectors.view(-1, 2, vectors.size(-1)).unbind(dim=1)
         return self.head(left, right)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
-from graphdep.nn.models._utterances import root_nodes
+from graphdep.nn.models._utterances import check_sentences, root_nodes
 
 
 class TextEncoder(nn.Module):
@@ -49,3 +49,9 @@ class TextEncoder(nn.Module):
             ValueError: If the data has no ROOT nodes.
         """
         return x.index_select(0, root_nodes(data))
+
+    def check_texts(self, data: Data, number: int, rule: str) -> None:
+        """Raises :class:`ValueError`, which says the ``rule``, unless every example has so many texts that
+        :meth:`readout` gives a vector for.
+        """
+        check_sentences(data, number, rule)

@@ -52,7 +52,8 @@ def build_selection_model(
             block=config.sia_block,
             dropout=config.dropout,
         )
-    return M.SelectionModel(encoder, mlp_layers=config.mlp_layers, dropout=config.dropout)
+    options: dict[str, Any] = {"mlp_layers": config.mlp_layers, "readout": config.readout}
+    return M.SelectionModel(encoder, dropout=config.dropout, **options)
 
 
 def sia_edges(config: SelectionConfig) -> BaseTransform:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from graphdep.metrics.ranking import FILTERS, RECALLS, TIES, ranking_metric
 from graphdep.nn.conv.sia_conv import MASKS
+from graphdep.nn.models.selection_model import READOUTS
 from graphdep.nn.models.sia import BLOCKS
 from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.training.family.lookup import resolve_task
@@ -46,6 +47,10 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
         special: What special nodes see and are seen by in SIA's layers: ``"example"``, ``"cls"`` or
             ``"none"``, see ``graphdep.transforms.PRESETS["sia"]``. (default: ``"example"``)
         mlp_layers: Linear layers between [CLS] and the score; Eq. 2 has one. (default: :obj:`1`)
+        readout: What they read, of any encoder and of SIA on it: ``"cls"``, the state of [CLS] as in Eq. 2,
+            or ``"mean"``, the mean over all pieces of context and response, without special nodes. With few
+            pairs [CLS] stays as good as untrained, where it was no sentence vector before
+            (:class:`~graphdep.nn.models.SelectionModel`). (default: ``"cls"``)
         max_length: Tokens of an example at most. (default: :obj:`256`)
         max_turns: Utterances of a context, the last ones; :obj:`None` for all. (default: :obj:`None`)
         limit_eval: Validate and test on so many pairs only, of pools spread over their splits; acts before
@@ -90,6 +95,7 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     special: str = setting("example", choices=("example", "cls", "none"), defines=True, free=True)
     max_sum: int = setting(4, defines=True)
     mlp_layers: int = setting(1, defines=True)
+    readout: str = setting("cls", choices=READOUTS, defines=True, later=True)
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 2

@@ -18,7 +18,15 @@ def build_model(
     num_classes: int,
 ) -> M.SentenceModel | M.SentencePairModel:
     """Encoder and head, not trained."""
-    encoder = build_encoder(config, num_words, num_relations, vectors)
+    return with_head(config, build_encoder(config, num_words, num_relations, vectors), num_classes)
+
+
+def with_head(
+    config: SentenceConfig, encoder: M.TextEncoder, num_classes: int
+) -> M.SentenceModel | M.SentencePairModel:
+    """The encoder with the head of those that give each text a vector: a classifier, or of pairs a
+    comparison.
+    """
     if config.num_texts == 1:
         head: nn.Module = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout)
         return M.SentenceModel(encoder, head)

@@ -15,6 +15,15 @@ from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 
+# What a frozen encoder does not read: two values would make two rows of a table that are one.
+_WHEN_FROZEN: dict[str, object] = {
+    "edges": "transformer",
+    "relation_attention": False,
+    "word_order": "text",
+    "freeze_layers": 0,
+    "layer_decay": 1.0,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
@@ -24,8 +33,8 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
     Args:
         encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
             ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``; else the name or folder of a pretrained Hugging Face encoder, for the
-            models whose names begin with ``bert``. (default: ``"transformer"``)
+            ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained Hugging Face
+            encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, start, level_embedding, position_embedding, norm_first: Of
@@ -35,6 +44,9 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
         val_from: Of GLUE: ``"train"`` validates on a tenth of the training file and tests on the development
             file, ``"dev"`` trains on all of the one, validates on the other and does not test, as for
             ``graphdep submit``; :obj:`None` for the corpus' own way. (default: :obj:`None`)
+        frozen: A pretrained encoder is not trained: it reads every text once, each on its own, and the means
+            over their pieces go to the head that models trained from scratch have
+            (:class:`~graphdep.nn.models.FrozenEncoder`). (default: :obj:`False`)
         phrases: Of ``sst-trees``: train on every phrase of the treebank's training trees that is not neutral,
             as the paper does, and not on whole sentences alone (:class:`~graphdep.datasets.SST`). (default:
             :obj:`False`)
@@ -64,6 +76,7 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
     dropout: float = 0.0
     head_channels: int = 50
     val_from: str | None = setting(None, choices=(None, "train", "dev"), later=True)
+    frozen: bool = setting(False, defines=True, later=True)
     phrases: bool = setting(False, later=True)
     freeze_layers: int = setting(0, later=True)
     head_lr: float | None = setting(None, later=True)
@@ -76,10 +89,23 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_encoder()
+        self._check_frozen()
         if self.val_from is not None and not resolve_task(self.task).takes("val_from"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.phrases and resolve_task(self.task).options.get("layout") != "trees":
             raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
+
+    def _check_frozen(self) -> None:
+        if not self.frozen:
+            return
+        if not self.pretrained:
+            raise ValueError(f"'frozen' is for a pretrained encoder (got encoder={self.encoder!r})")
+        for name, usual in _WHEN_FROZEN.items():
+            if getattr(self, name) != usual:
+                raise ValueError(
+                    f"{name!r} is for an encoder that is trained; a frozen one has {usual!r} (got "
+                    f"{getattr(self, name)!r})"
+                )
 
     @property
     def num_texts(self) -> int:

@@ -41,9 +41,9 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     A text is parsed and becomes one tree, as in the corpora; its vector is the encoder's readout of that
     tree, the state below the head that was trained on top. Of a pretrained encoder that is the state of
-    [CLS]; a text that is longer than its setting ``max_length`` loses its last words. Nothing is learnt here:
-    :meth:`fit` checks its input. The checkpoint is loaded when it is first needed, and is left out of copies
-    and pickles, which load it again.
+    [CLS], of a frozen one the mean over the pieces; a text that is longer than its setting ``max_length``
+    loses its last words. Nothing is learnt here: :meth:`fit` checks its input. The checkpoint is loaded when
+    it is first needed, and is left out of copies and pickles, which load it again.
 
     No text is refused but one of more than :obj:`max_words` words. An empty one, or one of white space alone,
     has no tree and gets the zero vector. A text that the parser fails on, such as a sentence of more words

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.nn.models import FrozenEncoder
 from graphdep.tasks.sentences.goal import Goal
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 
@@ -44,6 +45,15 @@ class SentenceTask(LearningTask):
     ) -> None:
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
         self.goal, self.metrics = goal, goal.metrics
+
+    def on_train_start(self) -> None:
+        # Beforehand, in the order of the data: batches of other epochs would give other last digits, and a
+        # run that goes on where it was stopped would not be the same.
+        encoder = getattr(self.model, "encoder", None)
+        if isinstance(encoder, FrozenEncoder):
+            given = self.trainer.train_dataloader, self.trainer.val_dataloaders
+            loaders = [one for some in given for one in (some if isinstance(some, list) else [some])]
+            encoder.remember(data for loader in loaders if loader is not None for data in loader.dataset)
 
     def loss(self, batch: Batch) -> Tensor:
         return self.goal.loss(self(batch).float(), batch.y)

@@ -74,8 +74,26 @@ MODELS: dict[str, ModelPreset] = {
         "simplified Tree-Transformer over the dependency tree: no branches, no position codes",
         "tree-transformer",
     ),
+    "dt-rnn": _baseline(
+        "DT-RNN over the dependency tree: a matrix for each place of a dependent, learning rate 0.01",
+        "dt-rnn",
+        lr=0.01,
+    ),
     # on a pretrained encoder
     **PRETRAINED_MODELS,
+    # in the place of USE, whose features the paper's Table 1 has
+    "bert-frozen": ModelPreset(
+        "the pretrained encoder as it is, not trained: means of its last layer over the pieces of each text, "
+        "with the head of the models that are trained from scratch, learning rate 0.01",
+        edges="transformer",
+        overrides={
+            "encoder": "bert-base-uncased",
+            "relation_attention": False,
+            "level_embedding": False,
+            "frozen": True,
+            "lr": 0.01,
+        },
+    ),
 }
 # Controls that have a name of their own.
 MODELS |= aliases(

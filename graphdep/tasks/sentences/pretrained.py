@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphdep.nn import models as M
+from graphdep.tasks.sentences.build import with_head
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.training.family.added_syntax import add_syntax
 from graphdep.training.family.pretrained_edges import pretrained_edges
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 def build_pretrained_model(
     config: SentenceConfig, num_classes: int, num_relations: int, encoder: PretrainedEncoder
 ) -> M.SentenceModel:
-    """The encoder with what the settings add to its layers, and a classifier of [CLS], not trained.
+    """The encoder with what the settings add to its layers, and a classifier of [CLS], not trained; or, if it
+    is frozen, as it is, with the head that models trained from scratch have.
 
     Args:
         config: The settings.
@@ -24,6 +26,8 @@ def build_pretrained_model(
         num_relations: Number of relation ids.
         encoder: The encoder, with its weights. It is changed in place.
     """
+    if config.frozen:
+        return with_head(config, M.FrozenEncoder(encoder), num_classes)
     # First, so that all models of a seed have the same classifier: they then differ by their syntax alone.
     head = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout, std=0.02)
     add_syntax(config, num_relations, encoder, pretrained_edges(config))

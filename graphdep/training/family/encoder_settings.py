@@ -23,6 +23,7 @@ _OF_STRUCTURE = ("start", "embedding_scale", "position_embedding", "norm_first")
 _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
 _OF_EDGES = ("max_distance", "directions", "pieces")
+_OF_PLACES = ("dependent_places", "places_from")
 _OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
 
 
@@ -138,6 +139,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         yield ("vectors_scale",), "'vectors'", self.vectors is not None
         yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
         yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
+        yield _OF_PLACES, "encoder='dt-rnn'", self.encoder == "dt-rnn"
         yield _OF_NODES, "edges='dam' on a pretrained encoder", dam
         if self.pretrained:
             score = terms and self.relation_terms == "score"

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
-from graphdep.transforms import resolve
+from graphdep.nn.models._single_texts import read_texts, texts_of
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
 
 POOLS = ("mean", "cls")
-_BATCH = 64
-_COMPLETE = resolve("transformer", implicit=True)
 
 
 @torch.no_grad()
@@ -44,9 +42,9 @@ def frozen_vectors(encoder: PretrainedEncoder, examples: Iterable[Data], pool: s
     if pool not in POOLS:
         raise ValueError(f"'pool' must be one of {', '.join(POOLS)} (got {pool!r})")
     number: dict[tuple[int, ...], int] = {}
-    rows = [[number.setdefault(text, len(number)) for text in _texts_of(data)] for data in examples]
+    rows = [[number.setdefault(text, len(number)) for text in texts_of(data)] for data in examples]
     table = torch.zeros(len(number), encoder.hidden_channels)
-    for row, x in _read_all(encoder, [*number]):
+    for row, x in read_texts(encoder, [*number]):
         table[row] = x[0] if pool == "cls" else x.mean(dim=0)
     return torch.nn.functional.normalize(table, dim=-1)[torch.tensor(rows)]
 
@@ -68,50 +66,10 @@ def frozen_words(encoder: PretrainedEncoder, examples: Iterable[Data]) -> list[T
     words: dict[int, Tensor] = {}
     rows = []
     for data in examples:
-        (text,) = _texts_of(data)
+        (text,) = texts_of(data)
         rows.append(number.setdefault(text, len(number)))
         words[rows[-1]] = data.word[(data.node_type == NodeType.WORD) & (data.word >= 0)]
     found: dict[int, Tensor] = {}
-    for row, x in _read_all(encoder, [*number]):
+    for row, x in read_texts(encoder, [*number]):
         found[row] = scatter(x[1:-1], words[row], dim=0, reduce="mean")
     return [found[row] for row in rows]
-
-
-def _texts_of(data: Data) -> list[tuple[int, ...]]:
-    """The pieces of the words of each text of an example."""
-    words = (data.node_type == NodeType.WORD) & (data.word >= 0)
-    segments = range(int(data.segment.max()) + 1)
-    return [tuple(data.input_ids[words & (data.segment == part)].tolist()) for part in segments]
-
-
-def _read_all(encoder: PretrainedEncoder, texts: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, Tensor]]:
-    """The number of each text and the states of its nodes, [CLS] and [SEP] among them; short texts first."""
-    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-    training = encoder.training
-    encoder.eval()
-    try:
-        for start in range(0, len(order), _BATCH):
-            some = order[start : start + _BATCH]
-            yield from zip(some, _read(encoder, [texts[row] for row in some]))
-    finally:
-        encoder.train(training)
-
-
-def _read(encoder: PretrainedEncoder, texts: Sequence[tuple[int, ...]]) -> tuple[Tensor, ...]:
-    """The states of the nodes of each text."""
-    tokens = encoder.tokens
-    batch = Batch.from_data_list([_example([tokens.cls_id, *text, tokens.sep_id]) for text in texts])
-    x = encoder(_COMPLETE(batch.to(encoder.model.device))).float().cpu()
-    return x.split(batch.ptr.cpu().diff().tolist())
-
-
-def _example(ids: list[int]) -> Data:
-    """A text as one example, without edges."""
-    nothing = torch.zeros(len(ids), dtype=torch.long)
-    return Data(
-        num_nodes=len(ids),
-        input_ids=torch.tensor(ids),
-        position=torch.arange(len(ids)),
-        segment=nothing,
-        node_type=torch.full_like(nothing, NodeType.WORD),
-    )

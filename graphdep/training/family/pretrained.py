@@ -35,4 +35,4 @@ def fingerprint_of(encoder: PretrainedEncoder) -> str:
 def backbone_of(model: nn.Module) -> Any:
     """The encoder of a model, without what stands on it."""
     encoder = model.encoder
-    return encoder.encoder if isinstance(encoder, M.SIA) else encoder
+    return encoder.encoder if isinstance(encoder, (M.SIA, M.FrozenEncoder)) else encoder

@@ -24,6 +24,13 @@ _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
     "tree-lstm": M.TreeLSTM,
     "bitree-lstm": functools.partial(M.TreeLSTM, bidirectional=True),
     "tree-transformer": M.TreeTransformer,
+    "dt-rnn": M.DependencyTreeRNN,
+}
+# What single ones take besides.
+_OWN = {
+    "tree-transformer": ("heads", "ff_channels"),
+    "word-average": ("window",),
+    "dt-rnn": ("dependent_places", "places_from"),
 }
 
 
@@ -55,10 +62,7 @@ def build_encoder(
             **common,
         )
     if config.encoder != "transformer":
-        sizes = {"heads": config.heads, "ff_channels": config.ff_channels}
-        own = sizes if config.encoder == "tree-transformer" else {}
-        if config.encoder == "word-average":
-            own = {"window": config.window}
+        own = {name: getattr(config, name) for name in _OWN.get(config.encoder, ())}
         return _BASELINES[config.encoder](num_words, **common, **own)
     return M.DependencyTransformer(
         num_words,

@@ -21,6 +21,7 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
         "tree-lstm": False,
         "bitree-lstm": False,
         "tree-transformer": False,
+        "dt-rnn": False,
     }
 )
 """Encoders by name, and whether each reads edges."""
@@ -42,6 +43,9 @@ class ScratchSettings:
         directions: Tell a relation from its inverse. (default: :obj:`True`)
         window: Words on either side of a word that ``encoder="word-average"`` takes the mean of, as well.
             (default: :obj:`0`)
+        dependent_places, places_from: Of ``encoder="dt-rnn"``: places of dependents that have a matrix of
+            their own on either side, and what they are counted from, ``"governor"`` or ``"left"``
+            (:class:`~graphdep.nn.models.DependencyTreeRNN`). (default: :obj:`6`, ``"governor"``)
         start: Where the relation attention starts: ``"random"`` or ``"torch"``, of an encoder that is trained
             from scratch. (default: ``"random"``)
         embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in
@@ -52,6 +56,8 @@ class ScratchSettings:
     vocab_from: str = setting("train", choices=("train", "vectors"), later=True)
     directions: bool = setting(True, defines=True)
     window: int = setting(0, defines=True, later=True)
+    dependent_places: int = setting(6, defines=True, later=True)
+    places_from: str = setting("governor", choices=("governor", "left"), defines=True, later=True)
     relation_dim: int = setting(30, published=True)
     relation_attention: bool = setting(True, defines=True)
     gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)

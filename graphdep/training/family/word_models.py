@@ -73,6 +73,9 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
     "tree-transformer": _baseline(
         "simplified Tree-Transformer: a word with all that depends on it", "tree-transformer"
     ),
+    "dt-rnn": _baseline(
+        "DT-RNN: a word with all that depends on it, by a matrix for each place of a dependent", "dt-rnn"
+    ),
     "word-average": _baseline("the word alone, without any other", "word-average"),
     "window": _baseline("the mean over the word and two on either side", "word-average", window=2),
     # on a pretrained encoder

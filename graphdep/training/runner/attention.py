@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from graphdep.data import NodeType
 from graphdep.io.checks import check_texts
 from graphdep.nn.conv import SIAConv
-from graphdep.nn.models import TreeTransformer
+from graphdep.nn.models import FrozenEncoder, TreeTransformer
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
@@ -90,6 +90,8 @@ def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]
             f"{name!r} attends within families of a tree, level by level, where a word is there as a "
             "governor and once more as a dependent: two words have no one weight to show"
         )
+    if any(isinstance(module, FrozenEncoder) for module in over_words):
+        raise ValueError(f"{name!r} has trained no attention: its encoder reads each text as it was loaded")
     known = {layer for module in over_words for layer in module.modules() if isinstance(layer, ATTENTION)}
     if not known:
         raise ValueError(f"{name!r} has no attention between words in its encoder: there is nothing to show")

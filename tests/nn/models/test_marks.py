@@ -19,6 +19,7 @@ from graphdep.nn.models import (
     SIA,
     ConstituentTransformer,
     DependencyTransformer,
+    DependencyTreeRNN,
     GraphTransformer,
     GRUEncoder,
     LSTMEncoder,
@@ -56,6 +57,7 @@ ENCODERS: dict[str, tuple[Callable[..., TextEncoder], str]] = {
     "bigru": (functools.partial(GRUEncoder, WORDS, bidirectional=True, **SIZES), "transformer"),
     "tree-lstm": (functools.partial(TreeLSTM, WORDS, **SIZES), "transformer"),
     "bitree-lstm": (functools.partial(TreeLSTM, WORDS, bidirectional=True, **SIZES), "transformer"),
+    "dt-rnn": (functools.partial(DependencyTreeRNN, WORDS, **SIZES), "transformer"),
     "tree-transformer": (functools.partial(TreeTransformer, WORDS, **LAYERS), "transformer"),
     "word-average": (functools.partial(WordAverage, WORDS, **SIZES), "transformer"),
     "window": (functools.partial(WordAverage, WORDS, window=2, **SIZES), "transformer"),
@@ -172,7 +174,7 @@ def test_their_vectors_are_added_in_the_size_of_the_nodes(vectors, marks, seed):
     torch.testing.assert_close(embedding(data), expected)
 
 
-@pytest.mark.parametrize("name", ["lstm", "bigru", "tree-lstm", "bitree-lstm"])
+@pytest.mark.parametrize("name", ["lstm", "bigru", "tree-lstm", "bitree-lstm", "dt-rnn"])
 def test_recurrent_encoders_take_marks_in_the_size_of_their_vectors(name):
     assert embedding_of(make(name, vectors=4).add_marks(2)).mark.weight.shape == (2, 4)
     assert embedding_of(make("word-average", vectors=4).add_marks(2)).mark.weight.shape == (2, 6)

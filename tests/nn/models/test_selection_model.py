@@ -47,6 +47,18 @@ def test_equation_2() -> None:
     assert sum(parameter.numel() for parameter in model.mlp.parameters()) == 7
 
 
+def test_means_of_words() -> None:
+    model = make(readout="mean")
+    kinds = [[CLS, WORD, NodeType.EOU, WORD, SEP, WORD, SEP], [CLS, SEP], [WORD, WORD]]
+    examples = [example(k, first) for k, first in zip(kinds, (0, 0, 4))]
+    table, lin = model.encoder.table.weight, model.mlp[-1]
+    means = torch.stack([table[[1, 3, 5]].mean(dim=0), torch.zeros(6).double(), table[[4, 5]].mean(dim=0)])
+    expected = means @ lin.weight[0] + lin.bias[0]
+    torch.testing.assert_close(model(Batch.from_data_list(examples)), expected)
+    torch.testing.assert_close(torch.cat([model(one) for one in examples]), expected)
+    assert "readout='mean'" in str(model)
+
+
 def test_more_layers() -> None:
     model = make(mlp_layers=3)
     lins = [module for module in model.mlp if isinstance(module, nn.Linear)]
@@ -72,6 +84,8 @@ def test_dropout_and_reset() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match=r"'mlp_layers' must be at least 1 \(got 0\)"):
         make(mlp_layers=0)
+    with pytest.raises(ValueError, match=r"'readout' must be one of cls, mean \(got 'max'\)"):
+        make(readout="max")
     good = example([CLS, SEP])
     for kinds, count in (([WORD, SEP], 0), ([CLS, WORD, CLS], 2)):
         with pytest.raises(ValueError, match=rf"an example has one CLS node \(got {count} in example 1\)"):

@@ -12,6 +12,7 @@ from torch_geometric.data import Batch, Data
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.nn.models import (
     DependencyTransformer,
+    DependencyTreeRNN,
     LSTMEncoder,
     SentenceModel,
     TextEncoder,
@@ -30,6 +31,7 @@ MAKE = {
     "tree-lstm": lambda: TreeLSTM(len(VOCAB), hidden_channels=8),
     "tree-lstm-recursive": lambda: TreeLSTM(len(VOCAB), hidden_channels=8, execution="recursive"),
     "bitree-lstm": lambda: TreeLSTM(len(VOCAB), hidden_channels=8, bidirectional=True),
+    "dt-rnn": lambda: DependencyTreeRNN(len(VOCAB), hidden_channels=8),
     "tree-transformer": lambda: TreeTransformer(len(VOCAB), hidden_channels=8, heads=2, ff_channels=8),
 }
 every_encoder = pytest.mark.parametrize("encoder", MAKE.values(), ids=MAKE)

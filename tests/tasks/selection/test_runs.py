@@ -241,3 +241,26 @@ def test_an_encoder_with_too_few_positions_is_refused_before_the_corpus_is_built
     config = TrainConfig.of("bert", **{**pools, "encoder": folder, "max_length": 49, "root": "nowhere"})
     with pytest.raises(ValueError, match="'max_length' must be at most 48, the positions of the encoder"):
         load_splits(config)
+
+
+@pytest.mark.parametrize("encoder", ["transformer", "bert"])
+@pytest.mark.parametrize("model", ["bert", "bert-sia"])
+def test_the_mean_of_words_in_place_of_cls(model, encoder, pools, folder, tmp_path):
+    own = {**pools, "max_epochs": 1, **({"encoder": folder} if encoder == "bert" else {})}
+    config = TrainConfig.of(model, readout="mean", **own)
+    result = train(config, tmp_path)
+    found = evaluate_own(tmp_path / "best.ckpt")
+    assert found["metrics"]["test_MRR"] == result["metrics"]["test_MRR"]
+    task, state = load_task(tmp_path / "best.ckpt")
+    assert (task.model.readout, state.config.readout) == ("mean", "mean")
+    assert result["parameters"] == sum(p.numel() for p in task.parameters())
+
+
+def test_runs_of_before_read_cls(pools):
+    config = TrainConfig.of("bert", **pools)
+    before = {name: value for name, value in config.to_dict().items() if name != "readout"}
+    read = TrainConfig.from_dict(before)
+    assert read == config
+    assert read.readout == "cls"
+    assert config.replace(readout="mean").digest() != config.digest()
+    assert "readout" in config.defining

@@ -162,3 +162,12 @@ def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch
         TrainConfig.of("transformer", **tiny, **settings), Parts(len(splits.vocab), len(splits.relations))
     )
     assert bool(task.make_optimizer(task.parameters()).defaults["fused"]) is fused
+
+
+def test_places_of_dt_rnn():
+    model = build_encoder(
+        TrainConfig.of("dt-rnn", task="sst", dependent_places=3, places_from="left"), 50, 801
+    )
+    assert (model.dependent_places, model.places_from, model.place.size(0)) == (3, "left", 6)
+    with pytest.raises(ValueError, match=r"'dependent_places' is for encoder='dt-rnn' \(got 3\)"):
+        TrainConfig.of("tree-lstm", task="sst", dependent_places=3)

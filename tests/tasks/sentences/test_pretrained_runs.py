@@ -21,7 +21,7 @@ from graphdep.training.family.splits import Splits
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import markdown
 
-BERTS = [name for name in MODELS if name.startswith("bert")]
+BERTS = [name for name in MODELS if name.startswith("bert") and name != "bert-frozen"]
 
 
 @pytest.fixture(scope="module")
