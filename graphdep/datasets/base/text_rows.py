@@ -8,15 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 from graphdep.datasets.base.raw import read_csv, read_lines, row_error
 from graphdep.io.text import json_value
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 Label = str | int | float | bool
-# Numbers become 32-bit floats.
-_MAX_NUMBER = torch.finfo(torch.float32).max
+# Numbers become 32-bit floats, whose largest this is.
+_MAX_NUMBER = (2 - 2**-23) * 2.0**127
 
 
 class TextRow(NamedTuple):

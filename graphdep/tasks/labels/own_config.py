@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.labels.bio import OUTSIDE
-from graphdep.datasets.labels.own.own_labels import mark_column
+from graphdep.datasets.labels.column import mark_column
 from graphdep.datasets.labels.own.own_sentences import KEYED_FILES
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig

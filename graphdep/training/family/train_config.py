@@ -17,9 +17,7 @@ from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.noisy_trees import NOISY_TREES
 from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
-from graphdep.transforms import edge_names, preset_options, resolve
-from graphdep.transforms._identity import identity
-from graphdep.transforms.registry import check_known, is_known, is_own
+from graphdep.transforms.registry import check_known, edge_names, is_known, is_own, preset_options, resolve
 
 _TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES)
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
@@ -369,6 +367,8 @@ class TrainConfig:
         """The settings that name edges of your own, and what those are: how they print, and a digest of what
         they do.
         """
+        from graphdep.transforms._identity import identity
+
         names = {setting: getattr(self, setting) for setting in self.edge_settings}
         return {setting: identity(resolve(name)) for setting, name in names.items() if name and is_own(name)}
 
