@@ -107,6 +107,11 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     return rows
 
 
+def check_columns(path: Path, columns: Sequence[str]) -> None:
+    """Raises what :func:`read_text_rows` does, as far as the first row tells it."""
+    next(_objects(path, columns) if path.suffix.lower() == ".jsonl" else _table(path, columns), None)
+
+
 def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
     for line, text in read_lines(path):
         value = json_value(text, f"{path}:{line}")

@@ -9,9 +9,12 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
+from graphdep.io.extras import check_transformers
 from graphdep.io.limits import LIMITS, check_limit
+from graphdep.parsing.resolver import check_parser
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.noisy_trees import NOISY_TREES
@@ -251,10 +254,14 @@ class TrainConfig:
 
     def data_settings(self) -> dict[str, Any]:
         """All settings that the examples depend on: runs that share them share their data."""
-        names = ("task", "parser", "root", "raw_from", "limit_train", "min_freq")
+        names = ("task", "root", "raw_from", "limit_train", "min_freq")
         own = {split: self.dataset_options(split) for split in self.splits}
-        gold = {"parser": "gold"} if self.trees == "gold" else {}
-        return {**{name: getattr(self, name) for name in names}, **own, **gold}
+        return {**{name: getattr(self, name) for name in names}, **own, "parser": self._parser}
+
+    @property
+    def _parser(self) -> str:
+        """What gives the trees."""
+        return "gold" if self.trees == "gold" else self.parser
 
     @classmethod
     def of_task(cls, task: str | None = None) -> type[TrainConfig]:
@@ -322,6 +329,29 @@ class TrainConfig:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise ValueError(f"unknown setting {key!r}{hint}; the settings are {', '.join(known)}")
+
+    def own_files(self) -> dict[str, Path]:
+        """The user's own files by split, where the settings name any."""
+        names = ("train", "val", "test")
+        given = {name: getattr(self, name) for name in names if name in self.__dataclass_fields__}
+        return {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+
+    def check_sources(self) -> None:
+        """Finds out what is missing, as far as that is told without reading a corpus, and without PyTorch.
+
+        Raises:
+            FileNotFoundError: If a file of one's own is.
+            ValueError: If it lacks a column, or there is no such parser.
+            ParserUnavailableError: If a parser's library or models are missing.
+            ImportError: If the package of an extra is.
+        """
+        if self.pretrained:
+            check_transformers()
+        for name, path in self.own_files().items():
+            if not path.is_file():
+                raise FileNotFoundError(f"no file {path}, which is {name!r}")
+        if self._parser != "gold":
+            check_parser(self._parser, getattr(self, "arcs", "basic"))
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
