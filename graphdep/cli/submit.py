@@ -11,6 +11,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
+from graphdep.io.archive import check_checkpoint
 
 
 def submit(
@@ -51,6 +52,9 @@ def submit(
         graphdep submit --checkpoint cola=runs/.../best.ckpt --checkpoint mnli=runs/.../best.ckpt
         --raw-from glue_data --output submission --fill
     """
+    checkpoints = _checkpoints(checkpoint)
+    for path in checkpoints.values():
+        check_checkpoint(path)
     say_loading()
     from graphdep.tasks.sentences.glue_submission import (
         ARCHIVE,
@@ -67,7 +71,6 @@ def submit(
         from graphdep.transforms import resolve
 
         resolve(import_edges(edges))  # known from now on, to the checkpoints that name it
-    checkpoints = _checkpoints(checkpoint)
     check_new_folder(output)
     check_checkpoints(checkpoints)
     places: dict[str, Any] = {"root": root or "datasets/glue", "raw_from": raw_from}
