@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -143,14 +143,22 @@ def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def vector(name: str, values: Values) -> np.ndarray:
-    torch = sys.modules.get("torch")  # which is there if there is a tensor
-    if torch is not None and isinstance(values, torch.Tensor):
-        values = values.detach().cpu()
-        values = (values.double() if values.is_floating_point() else values).numpy()  # NumPy has no bfloat16
-    array = np.asarray(values)
+    array = np.asarray(_without_torch(values))
     if array.ndim != 1:
         raise ValueError(f"'{name}' must be a vector (got shape {array.shape})")
     return array
+
+
+def _without_torch(values: Values) -> ArrayLike:
+    if "torch" in sys.modules:  # as it is where there is a tensor
+        from torch import Tensor
+
+        if isinstance(values, Tensor):
+            values = values.detach().cpu()
+            return (
+                values.double() if values.is_floating_point() else values
+            ).numpy()  # NumPy has no bfloat16
+    return cast("ArrayLike", values)
 
 
 def check(name: str, value: str, choices: Sequence[str]) -> None:
