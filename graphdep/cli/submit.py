@@ -11,7 +11,6 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import check_checkpoint
 
 
 def submit(
@@ -53,8 +52,6 @@ def submit(
         --raw-from glue_data --output submission --fill
     """
     checkpoints = _checkpoints(checkpoint)
-    for path in checkpoints.values():
-        check_checkpoint(path)
     say_loading()
     from graphdep.tasks.sentences.glue_submission import (
         ARCHIVE,
