@@ -23,6 +23,7 @@ RECIPES = {
 # Asked of the copy as of all code: the tests of a file that have one of these in their names.
 GUARDS = {
     "tests/test_structure.py": ("test",),
+    "tests/cli/test_startup.py": ("test",),
     "tests/test_layout.py": ("bears_its_name", "all_is_complete", "every_folder", "stay_short"),
     "tests/test_doctests.py": ("GrandparentEdges", "LinearBiasConv", "Headlines", "every_public_class"),
 }
@@ -85,8 +86,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     for name in ("pyproject.toml", "README.md", "constraints.txt"):
         shutil.copy(ROOT / name, root / name)
-    (root / "tests").mkdir()
     for name in GUARDS:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     for blocks in RECIPES.values():
         for kind, block in blocks:

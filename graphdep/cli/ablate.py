@@ -100,7 +100,7 @@ def ablate(
     elif rows:
         names = [TrainConfig.of_task(task).default_model()]
     for name in names:
-        o.config_of(name, {**shared, "task": task})
+        o.config_of(name, {**shared, "task": task}).check_sources()
     for row in rows:
         import_edges(row)
     folder = output or Path("runs", f"ablation_{task}")

@@ -11,6 +11,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
+from graphdep.io.archive import check_checkpoint
 
 
 def attention(
@@ -49,6 +50,7 @@ def attention(
     check_output(output, checkpoint, None)
     if output.suffix not in (".png", ".pdf", ".svg"):
         raise ValueError(f"'output' must end in .png, .pdf or .svg (got {str(output)!r})")
+    check_checkpoint(checkpoint)
     say_loading()
     from graphdep.io import atomic_path
     from graphdep.training.runner.attention import attention_map

@@ -241,7 +241,8 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
 
 def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
     """Trains a model of dialogues, and shows what it says to the first ones of the test split."""
-    from graphdep.tasks.dialogues.responses import read_responses, responses_name
+    from graphdep.tasks.dialogues.responses import read_responses
+    from graphdep.tasks.dialogues.responses_name import responses_name
     from graphdep.training import TrainConfig, load_splits, run_folder, train
 
     settings = DIALOGUE_SETTINGS | {"max_epochs": min(max_epochs, DIALOGUE_SETTINGS["max_epochs"])}

@@ -14,9 +14,9 @@ from graphdep.cli import options as o
 from graphdep.cli.files import check_output, read_lines
 from graphdep.cli.output import print_json
 from graphdep.cli.own_edges import import_edges
+from graphdep.io.archive import check_checkpoint
 from graphdep.io.limits import MAX_WORDS
 from graphdep.io.plural import plural
-from graphdep.parsing.word_limit import WordLimit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,11 +53,13 @@ def embed(
 
         graphdep embed --checkpoint runs/.../best.ckpt "The dog chased the cat."
     """
+    check_checkpoint(checkpoint)
     write = writer(output)
     if output is not None:
         check_output(output, checkpoint, source)
     texts = read_lines(text, source)
 
+    from graphdep.parsing.word_limit import WordLimit
     from graphdep.tasks.sentences.encoder import SentenceEncoder
 
     limit = WordLimit(max_words, truncate)

@@ -9,6 +9,7 @@ import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, print_scores
+from graphdep.io.archive import check_checkpoint
 
 
 def evaluate(
@@ -43,6 +44,7 @@ def evaluate(
 
         graphdep evaluate --checkpoint runs/.../best.ckpt --train FILE --test OTHER
     """
+    check_checkpoint(checkpoint)
     from graphdep.training import evaluate as run
     from graphdep.training.runner.checkpoint import read_task
 

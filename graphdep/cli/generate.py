@@ -16,6 +16,7 @@ from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
+from graphdep.io.archive import check_checkpoint
 from graphdep.io.limits import MAX_WORDS
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def generate(
     _check_options(source, output, num_return, json)
     if output is not None:
         check_output(output, checkpoint, source)
+    check_checkpoint(checkpoint)
     from graphdep.parsing.word_limit import WordLimit
 
     rows = None if source is None else read_rows(source, ("context",), WordLimit(max_words, truncate))

@@ -13,8 +13,8 @@ from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
+from graphdep.io.archive import check_checkpoint
 from graphdep.io.limits import MAX_WORDS
-from graphdep.parsing.word_limit import WordLimit
 
 
 def predict(
@@ -72,7 +72,10 @@ def predict(
     if output is not None:
         _check_suffix(source, output)
         check_output(output, checkpoint, str(source))
+    check_checkpoint(checkpoint)
+    source.stat()
     say_loading()
+    from graphdep.parsing.word_limit import WordLimit
     from graphdep.tasks import family_of
     from graphdep.training import load_task
     from graphdep.training.family.file_prediction import FileRequest

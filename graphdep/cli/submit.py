@@ -51,6 +51,7 @@ def submit(
         graphdep submit --checkpoint cola=runs/.../best.ckpt --checkpoint mnli=runs/.../best.ckpt
         --raw-from glue_data --output submission --fill
     """
+    checkpoints = _checkpoints(checkpoint)
     say_loading()
     from graphdep.tasks.sentences.glue_submission import (
         ARCHIVE,
@@ -67,7 +68,6 @@ def submit(
         from graphdep.transforms import resolve
 
         resolve(import_edges(edges))  # known from now on, to the checkpoints that name it
-    checkpoints = _checkpoints(checkpoint)
     check_new_folder(output)
     check_checkpoints(checkpoints)
     places: dict[str, Any] = {"root": root or "datasets/glue", "raw_from": raw_from}

@@ -70,6 +70,7 @@ def train(
     given |= {"max_epochs": max_epochs, "limit_train": limit_train, "limit_eval": limit_eval}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
     config = o.config_of(model, o.gather(given | own, settings))
+    config.check_sources()
 
     from graphdep.training import load_splits, run_folder
     from graphdep.training import train as run

@@ -1,10 +1,18 @@
-"""The checksums of the zip files that torch writes."""
+"""The zip files that torch writes: that they are there, and their checksums."""
 
 from __future__ import annotations
 
 import os
 import zipfile
 import zlib
+
+
+def check_checkpoint(path: str | os.PathLike[str]) -> None:
+    """Raises :class:`FileNotFoundError` if there is no such file."""
+    if os.path.isdir(path):
+        raise FileNotFoundError(f"{os.fspath(path)} is a folder: name its best.ckpt")
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
 
 
 def check_archive(path: str | os.PathLike[str]) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 FILTERS = ("both", "negative", "none")
 
-Values: TypeAlias = ArrayLike | Tensor
+Values: TypeAlias = "ArrayLike | Tensor"
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,8 @@ class Ranks:
 
 def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Chance that, of t tied candidates with p positive ones, the first positive one has x before it."""
+    from scipy import stats
+
     chance = np.where(x == 0, p / t, 0.0)
     (later,) = np.nonzero((x > 0) & (p > 0))
     t, p, x = t[later], p[later], x[later]
@@ -139,13 +143,22 @@ def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def vector(name: str, values: Values) -> np.ndarray:
-    if isinstance(values, Tensor):
-        values = values.detach().cpu()
-        values = (values.double() if values.is_floating_point() else values).numpy()  # NumPy has no bfloat16
-    array = np.asarray(values)
+    array = np.asarray(_without_torch(values))
     if array.ndim != 1:
         raise ValueError(f"'{name}' must be a vector (got shape {array.shape})")
     return array
+
+
+def _without_torch(values: Values) -> ArrayLike:
+    if "torch" in sys.modules:  # as it is where there is a tensor
+        from torch import Tensor
+
+        if isinstance(values, Tensor):
+            values = values.detach().cpu()
+            return (
+                values.double() if values.is_floating_point() else values
+            ).numpy()  # NumPy has no bfloat16
+    return cast("ArrayLike", values)
 
 
 def check(name: str, value: str, choices: Sequence[str]) -> None:

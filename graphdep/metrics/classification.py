@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import numpy as np
-import sklearn
-from scipy import sparse
-from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from graphdep.metrics.metric import Metric
 
+# scikit-learn and SciPy are left to the functions that need them: a task is known by its metrics, and told of
+# without computing any.
+SCIKIT_LEARN = f"scikit-learn {version('scikit-learn')}"
+
 
 def _accuracy(prediction: np.ndarray, target: np.ndarray) -> float:
+    from sklearn.metrics import accuracy_score
+
     return accuracy_score(target, prediction)
 
 
@@ -19,6 +24,8 @@ def _weighted_accuracy(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 
 
 def _f1(prediction: np.ndarray, target: np.ndarray) -> float:
+    from sklearn.metrics import f1_score
+
     return f1_score(target, prediction, zero_division=0)
 
 
@@ -29,10 +36,14 @@ def _weighted_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray)
 
 
 def _macro_f1(prediction: np.ndarray, target: np.ndarray) -> float:
+    from sklearn.metrics import f1_score
+
     return f1_score(target, prediction, average="macro", zero_division=0)
 
 
 def _weighted_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    from scipy import sparse
+
     # Per class how often it is right, and how often predicted or there. One class an example makes sparse
     # tables, and there may be thousands of classes.
     labels, place = np.unique(np.concatenate([prediction, target]), return_inverse=True)
@@ -51,6 +62,8 @@ def _mcc(prediction: np.ndarray, target: np.ndarray) -> float:
     # Undefined where one side has a single label: nothing was seen.
     if np.ptp(prediction) == 0 or np.ptp(target) == 0:
         return 0.0
+    from sklearn.metrics import matthews_corrcoef
+
     return matthews_corrcoef(target, prediction)
 
 
@@ -74,7 +87,7 @@ ACCURACY = Metric(
     "accuracy",
     _accuracy,
     lambda train, target: _accuracy(_majority_class(train, target), target),
-    f"accuracy: share of right labels over the split (scikit-learn {sklearn.__version__}); "
+    f"accuracy: share of right labels over the split ({SCIKIT_LEARN}); "
     "floor: the most frequent class of the training split",
     weighted=_weighted_accuracy,
 )
@@ -82,7 +95,7 @@ F1 = Metric(
     "f1",
     _f1,
     lambda train, target: _f1(_majority_class(train, target), target),
-    f"F1 of the positive class, label 1, over the split (scikit-learn {sklearn.__version__}), 0 where it is "
+    f"F1 of the positive class, label 1, over the split ({SCIKIT_LEARN}), 0 where it is "
     "neither there nor predicted; floor: the most frequent class of the training split",
     weighted=_weighted_f1,
 )
@@ -90,8 +103,8 @@ MACRO_F1 = Metric(
     "macro_f1",
     _macro_f1,
     lambda train, target: _macro_f1(_majority_class(train, target), target),
-    f"macro_f1: mean of the F1 of all classes that the split has or that are predicted (scikit-learn "
-    f"{sklearn.__version__}), 0 where one is not there or not predicted; floor: the most frequent class of "
+    f"macro_f1: mean of the F1 of all classes that the split has or that are predicted "
+    f"({SCIKIT_LEARN}), 0 where one is not there or not predicted; floor: the most frequent class of "
     "the training split",
     weighted=_weighted_macro_f1,
 )
@@ -99,7 +112,7 @@ MCC = Metric(
     "mcc",
     _mcc,
     lambda train, target: 0.0,
-    f"MCC: Matthews correlation coefficient over the split (scikit-learn {sklearn.__version__}), 0 where "
+    f"MCC: Matthews correlation coefficient over the split ({SCIKIT_LEARN}), 0 where "
     "predictions or targets have a single label; floor: 0, a constant prediction",
     weighted=_weighted_mcc,
 )

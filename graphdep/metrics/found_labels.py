@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import sklearn
-from scipy import sparse
 
-from graphdep.metrics.classification import ACCURACY
+from graphdep.metrics.classification import ACCURACY, SCIKIT_LEARN
 from graphdep.metrics.metric import Metric
 
 SPAN = 1_000_000
@@ -66,6 +64,8 @@ def _weighted_micro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.nd
 
 
 def _weighted_macro_f1(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    from scipy import sparse
+
     # One label a word makes sparse tables, and there may be thousands of labels.
     labels, found, there = _places(prediction, target)
     words, kept = np.arange(target.size), ~np.isin(labels, _NO_LABELS)
@@ -94,7 +94,7 @@ _WORDS = (
     "that training does not have is wrong"
 )
 WORD_ACCURACY: Metric = replace(
-    ACCURACY, signature=f"accuracy: share of right labels {_WORDS} (scikit-learn {sklearn.__version__})"
+    ACCURACY, signature=f"accuracy: share of right labels {_WORDS} ({SCIKIT_LEARN})"
 )
 WORD_F1 = Metric(
     "f1",

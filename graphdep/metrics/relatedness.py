@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
-import scipy
-import sklearn
-from scipy import stats
-from sklearn.metrics import mean_squared_error
 
+from graphdep.metrics.classification import SCIKIT_LEARN
 from graphdep.metrics.metric import Compute, Metric
+
+_SCIPY = f"SciPy {version('scipy')}"
 
 
 def _mse(prediction: np.ndarray, target: np.ndarray) -> float:
+    from sklearn.metrics import mean_squared_error
+
     return mean_squared_error(target, prediction)
 
 
@@ -33,6 +35,18 @@ def _correlation(measure: Compute) -> Compute:
         return measure(prediction.astype(np.float64), target.astype(np.float64))
 
     return compute
+
+
+def _pearson(x: np.ndarray, y: np.ndarray) -> float:
+    from scipy import stats
+
+    return stats.pearsonr(x, y)[0]
+
+
+def _spearman(x: np.ndarray, y: np.ndarray) -> float:
+    from scipy import stats
+
+    return stats.spearmanr(x, y)[0]
 
 
 def _weighted_pearson(prediction: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -76,28 +90,27 @@ MSE = Metric(
     "mse",
     _mse,
     _mean_predictor,
-    f"MSE: mean squared error on the 1-5 scale (scikit-learn {sklearn.__version__}); "
-    "floor: the mean score of the training split",
+    f"MSE: mean squared error on the 1-5 scale ({SCIKIT_LEARN}); floor: the mean score of the training split",
     maximize=False,
     weighted=_weighted_mse,
 )
 # Of labels on a scale that nobody knows beforehand.
 MSE_OF_NUMBERS = replace(
     MSE,
-    signature=f"MSE: mean squared error, on the scale of the labels squared (scikit-learn "
-    f"{sklearn.__version__}); floor: the mean label of the training split",
+    signature=f"MSE: mean squared error, on the scale of the labels squared "
+    f"({SCIKIT_LEARN}); floor: the mean label of the training split",
 )
 PEARSON = Metric(
     "pearson",
-    _correlation(lambda a, b: stats.pearsonr(a, b)[0]),
+    _correlation(_pearson),
     _zero,
-    f"Pearson's r over the split (SciPy {scipy.__version__}), {_CONSTANT}",
+    f"Pearson's r over the split ({_SCIPY}), {_CONSTANT}",
     weighted=_weighted_pearson,
 )
 SPEARMAN = Metric(
     "spearman",
-    _correlation(lambda a, b: stats.spearmanr(a, b)[0]),
+    _correlation(_spearman),
     _zero,
-    f"Spearman's rho over the split (SciPy {scipy.__version__}), {_CONSTANT}",
+    f"Spearman's rho over the split ({_SCIPY}), {_CONSTANT}",
     weighted=_weighted_spearman,
 )

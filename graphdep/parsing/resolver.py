@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -70,20 +72,36 @@ def resolve_parser(
     return parser if cache is None else CachedParser(parser, cache)
 
 
+def check_parser(name: str, arcs: str = "basic") -> None:
+    """Raises what :func:`resolve_parser` does of a name, as far as that is told without loading a model or
+    reading a file of parses.
+    """
+    make, arguments = _named(name)
+    if make is ConlluParser:
+        os.stat(arguments[0])
+    elif make is not SpacyParser or find_spec("spacy") is None:
+        resolve_parser(name, arcs=arcs)
+
+
 def _resolve(name_or_instance: str | Parser, options: dict[str, Any]) -> Parser:
     if isinstance(name_or_instance, Parser):
         if options:
             raise ValueError(f"options {sorted(options)} cannot be given with a parser that exists already")
         return name_or_instance
-    name, colon, argument = str(name_or_instance).partition(":")
+    make, arguments = _named(str(name_or_instance))
+    _check_options(str(name_or_instance).partition(":")[0], make, arguments, options)
+    return make(*arguments, **options)
+
+
+def _named(text: str) -> tuple[Callable[..., Parser], list[str]]:
+    """What makes the parser of a name, and its arguments."""
+    name, colon, argument = text.partition(":")
     if name not in _PARSERS:
-        raise ValueError(f"unknown parser {name_or_instance!r}; the choices are {_CHOICES}")
+        raise ValueError(f"unknown parser {text!r}; the choices are {_CHOICES}")
     make, takes = _PARSERS[name]
     if bool(argument) != bool(colon) or (takes == "none" and colon) or (takes == "always" and not argument):
-        raise ValueError(f"parser {name_or_instance!r} has a wrong form; the choices are {_CHOICES}")
-    arguments = [argument] if argument else []
-    _check_options(name, make, arguments, options)
-    return make(*arguments, **options)
+        raise ValueError(f"parser {text!r} has a wrong form; the choices are {_CHOICES}")
+    return make, [argument] if argument else []
 
 
 def _check_options(

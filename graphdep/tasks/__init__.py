@@ -1,31 +1,36 @@
 """Tasks: what is learnt from a corpus, and the LightningModules that learn it."""
 
-from graphdep.tasks.dialogues.learning_task import DialogueTask
-from graphdep.tasks.dialogues.task import Dialogues
-from graphdep.tasks.post_training.learning_task import PostTrainingTask
-from graphdep.tasks.post_training.task import PostTraining
-from graphdep.tasks.registry import FAMILIES, TASKS, families, family_of, resolve_task
-from graphdep.tasks.selection.learning_task import SelectionTask
-from graphdep.tasks.selection.task import Selections
-from graphdep.tasks.sentences.goal import (
-    ACCEPTABILITY,
-    CLASSES,
-    DUPLICATE,
-    ENTAILMENT,
-    NUMBERS,
-    PARAPHRASE,
-    RELATEDNESS,
-    SENTIMENT,
-    SIMILARITY,
-    Goal,
-)
-from graphdep.tasks.sentences.learning_task import SentenceTask
-from graphdep.tasks.sentences.own_texts import OwnTexts
-from graphdep.tasks.sentences.task import Sentences
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.learning_task import LearningTask, TrainingError
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.task import Task
+from typing import TYPE_CHECKING
+
+from graphdep.io.lazy_face import lazy_face
+
+if TYPE_CHECKING:
+    from graphdep.tasks.dialogues.learning_task import DialogueTask
+    from graphdep.tasks.dialogues.task import Dialogues
+    from graphdep.tasks.post_training.learning_task import PostTrainingTask
+    from graphdep.tasks.post_training.task import PostTraining
+    from graphdep.tasks.registry import FAMILIES, TASKS, families, family_of, resolve_task
+    from graphdep.tasks.selection.learning_task import SelectionTask
+    from graphdep.tasks.selection.task import Selections
+    from graphdep.tasks.sentences.goal import (
+        ACCEPTABILITY,
+        CLASSES,
+        DUPLICATE,
+        ENTAILMENT,
+        NUMBERS,
+        PARAPHRASE,
+        RELATEDNESS,
+        SENTIMENT,
+        SIMILARITY,
+        Goal,
+    )
+    from graphdep.tasks.sentences.learning_task import SentenceTask
+    from graphdep.tasks.sentences.own_texts import OwnTexts
+    from graphdep.tasks.sentences.task import Sentences
+    from graphdep.training.family.family import TaskFamily
+    from graphdep.training.family.learning_task import LearningTask, TrainingError
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.task import Task
 
 __all__ = [
     "ACCEPTABILITY",
@@ -58,3 +63,5 @@ __all__ = [
     "family_of",
     "resolve_task",
 ]
+
+__getattr__, __dir__ = lazy_face(__name__)

@@ -1,19 +1,22 @@
 """From settings to results: configurations, runs, checkpoints, ablations."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphdep.training.family.by_task import load_splits
-from graphdep.training.family.model_preset import ModelPreset, resolve_model
-from graphdep.training.family.settings import parse_settings
-from graphdep.training.family.splits import Splits
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.runner.checkpoint import load_task, read_checkpoint
-from graphdep.training.runner.evaluation import evaluate
-from graphdep.training.runner.run import run_folder, train
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.comparison import compare_runs
-from graphdep.training.table.needs_structure import needs_structure
+from graphdep.io.lazy_face import lazy_face
+
+if TYPE_CHECKING:
+    from graphdep.training.family.by_task import load_splits
+    from graphdep.training.family.model_preset import ModelPreset, resolve_model
+    from graphdep.training.family.settings import parse_settings
+    from graphdep.training.family.splits import Splits
+    from graphdep.training.family.train_config import TrainConfig
+    from graphdep.training.runner.checkpoint import load_task, read_checkpoint
+    from graphdep.training.runner.evaluation import evaluate
+    from graphdep.training.runner.run import run_folder, train
+    from graphdep.training.table.ablation import ablate
+    from graphdep.training.table.comparison import compare_runs
+    from graphdep.training.table.needs_structure import needs_structure
 
 __all__ = [
     "MODELS",
@@ -33,8 +36,10 @@ __all__ = [
     "train",
 ]
 
+_get, __dir__ = lazy_face(__name__)
+
 
 def __getattr__(name: str) -> Any:
     if name == "MODELS":  # those of sentences, by a name from before the families had rooms
         return import_module("graphdep.tasks.sentences.presets").MODELS
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _get(name)

@@ -1,33 +1,38 @@
 """Transforms that build nodes, trees and edges; every paper is a short preset of them."""
 
-from graphdep.transforms.ancestor_edges import AncestorEdges
-from graphdep.transforms.chain_tree import ChainTree
-from graphdep.transforms.complete_edges import CompleteEdges
-from graphdep.transforms.dependency_edges import DependencyEdges
-from graphdep.transforms.depth_edges import DepthEdges
-from graphdep.transforms.edge_constructor import EdgeConstructor
-from graphdep.transforms.edge_set import EdgeSet
-from graphdep.transforms.marked_edges import MarkedEdges
-from graphdep.transforms.merge_types import MergeTypes
-from graphdep.transforms.nodes import Nodes
-from graphdep.transforms.noisy_tree import NoisyTree
-from graphdep.transforms.presets import PRESETS
-from graphdep.transforms.random_tree import RandomTree
-from graphdep.transforms.registry import edge_names, preset_options, register_edges, resolve
-from graphdep.transforms.relation_edges import RelationEdges
-from graphdep.transforms.relation_links import RelationLinks
-from graphdep.transforms.relation_nodes import RelationNodes
-from graphdep.transforms.rerooted_tree import RerootedTree
-from graphdep.transforms.reversed_tree import ReversedTree
-from graphdep.transforms.rewired_edges import RewiredEdges
-from graphdep.transforms.root_edges import RootEdges
-from graphdep.transforms.self_loops import SelfLoops
-from graphdep.transforms.shuffled_positions import ShuffledPositions
-from graphdep.transforms.span_path_edges import SpanPathEdges
-from graphdep.transforms.special_edges import SpecialEdges
-from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
-from graphdep.transforms.tree_path_types import TreePathTypes
-from graphdep.transforms.unlabelled import Unlabelled
+from typing import TYPE_CHECKING
+
+from graphdep.io.lazy_face import lazy_face
+
+if TYPE_CHECKING:
+    from graphdep.transforms.ancestor_edges import AncestorEdges
+    from graphdep.transforms.chain_tree import ChainTree
+    from graphdep.transforms.complete_edges import CompleteEdges
+    from graphdep.transforms.dependency_edges import DependencyEdges
+    from graphdep.transforms.depth_edges import DepthEdges
+    from graphdep.transforms.edge_constructor import EdgeConstructor
+    from graphdep.transforms.edge_set import EdgeSet
+    from graphdep.transforms.marked_edges import MarkedEdges
+    from graphdep.transforms.merge_types import MergeTypes
+    from graphdep.transforms.nodes import Nodes
+    from graphdep.transforms.noisy_tree import NoisyTree
+    from graphdep.transforms.presets import PRESETS
+    from graphdep.transforms.random_tree import RandomTree
+    from graphdep.transforms.registry import edge_names, preset_options, register_edges, resolve
+    from graphdep.transforms.relation_edges import RelationEdges
+    from graphdep.transforms.relation_links import RelationLinks
+    from graphdep.transforms.relation_nodes import RelationNodes
+    from graphdep.transforms.rerooted_tree import RerootedTree
+    from graphdep.transforms.reversed_tree import ReversedTree
+    from graphdep.transforms.rewired_edges import RewiredEdges
+    from graphdep.transforms.root_edges import RootEdges
+    from graphdep.transforms.self_loops import SelfLoops
+    from graphdep.transforms.shuffled_positions import ShuffledPositions
+    from graphdep.transforms.span_path_edges import SpanPathEdges
+    from graphdep.transforms.special_edges import SpecialEdges
+    from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
+    from graphdep.transforms.tree_path_types import TreePathTypes
+    from graphdep.transforms.unlabelled import Unlabelled
 
 __all__ = [
     # edges
@@ -65,3 +70,5 @@ __all__ = [
     "register_edges",
     "resolve",
 ]
+
+__getattr__, __dir__ = lazy_face(__name__)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from torch_geometric.data import Data
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
-from graphdep.data import NodeType
+    from graphdep.data import NodeType
 
 
 def choice(name: str, value: str, choices: Sequence[str]) -> str:
@@ -26,6 +28,8 @@ def count(name: str, value: int, at_least: int = 0) -> int:
 
 def node_type_names(value: Iterable[NodeType | str]) -> tuple[str, ...]:
     """Names of node types in the order of :class:`~graphdep.NodeType`, each once."""
+    from graphdep.data import NodeType
+
     names = {str(getattr(kind, "name", kind)) for kind in ([value] if isinstance(value, str) else value)}
     unknown = names - {kind.name for kind in NodeType}
     if unknown or not names:

@@ -7,26 +7,13 @@ models of this library are trained. Where a preset has no complete graph it chan
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from torch_geometric.transforms import BaseTransform, Compose
-
+from graphdep import transforms as T
 from graphdep.transforms._options import choice
-from graphdep.transforms.ancestor_edges import AncestorEdges
-from graphdep.transforms.complete_edges import CompleteEdges
-from graphdep.transforms.dependency_edges import DependencyEdges
-from graphdep.transforms.depth_edges import DepthEdges
-from graphdep.transforms.edge_constructor import EdgeConstructor
-from graphdep.transforms.marked_edges import MarkedEdges
-from graphdep.transforms.merge_types import MergeTypes
-from graphdep.transforms.relation_edges import RelationEdges
-from graphdep.transforms.relation_links import RelationLinks
-from graphdep.transforms.relation_nodes import RelationNodes
-from graphdep.transforms.root_edges import RootEdges
-from graphdep.transforms.self_loops import SelfLoops
-from graphdep.transforms.special_edges import SpecialEdges
-from graphdep.transforms.tree_distance_edges import TreeDistanceEdges
-from graphdep.transforms.tree_path_types import TreePathTypes
-from graphdep.transforms.unlabelled import Unlabelled
+
+if TYPE_CHECKING:
+    from torch_geometric.transforms import BaseTransform
 
 
 def transformer(*, scope: str = "example", implicit: bool = False) -> BaseTransform:
@@ -34,12 +21,12 @@ def transformer(*, scope: str = "example", implicit: bool = False) -> BaseTransf
 
     From `"Attention Is All You Need" <https://arxiv.org/abs/1706.03762>`_.
     """
-    return CompleteEdges(scope, implicit=implicit)
+    return T.CompleteEdges(scope, implicit=implicit)
 
 
 def transformer_utterance(*, implicit: bool = False) -> BaseTransform:
     """Complete graph over each utterance: the control with DRA's scope."""
-    return CompleteEdges("utterance", implicit=implicit)
+    return T.CompleteEdges("utterance", implicit=implicit)
 
 
 def dra(*, root_scope: str = "utterance", pieces: str = "all", implicit: bool = False) -> BaseTransform:
@@ -51,7 +38,7 @@ def dra(*, root_scope: str = "utterance", pieces: str = "all", implicit: bool = 
     Without position embedding neither the order of words nor that of turns is known: words with the same
     tree around them are alike, and so are turns of equal content.
     """
-    return DependencyEdges("governor", pieces=pieces) | RootEdges(root_scope) | SelfLoops(pieces=pieces)
+    return T.DependencyEdges("governor", pieces=pieces) | T.RootEdges(root_scope) | T.SelfLoops(pieces=pieces)
 
 
 def tree(*, direction: str = "both", pieces: str = "all", implicit: bool = False) -> BaseTransform:
@@ -62,7 +49,7 @@ def tree(*, direction: str = "both", pieces: str = "all", implicit: bool = False
     ``direction="governor"`` lets governors see their dependents alone, ``"dependent"`` the other way round.
     """
     towards = choice("direction", direction, ("governor", "dependent", "both"))
-    return DependencyEdges(towards, pieces=pieces) | SelfLoops(pieces=pieces)
+    return T.DependencyEdges(towards, pieces=pieces) | T.SelfLoops(pieces=pieces)
 
 
 def sia(
@@ -84,7 +71,7 @@ def sia(
     is, and the others see it and themselves; with ``"none"`` each sees itself alone, so that the words do not
     reach [CLS], which is what the paper scores.
     """
-    edges = _ancestors(direction, pieces) | DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces)
+    edges = _ancestors(direction, pieces) | T.DepthEdges(max_sum, pieces=pieces) | T.SelfLoops(pieces=pieces)
     return _with_special(edges, special)
 
 
@@ -96,7 +83,7 @@ def sia_intra(
     From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
     <https://arxiv.org/abs/2303.06605>`_ (Eq. 3).
     """
-    return _with_special(_ancestors(direction, pieces) | SelfLoops(pieces=pieces), special)
+    return _with_special(_ancestors(direction, pieces) | T.SelfLoops(pieces=pieces), special)
 
 
 def sia_inter(
@@ -107,19 +94,19 @@ def sia_inter(
     From `"Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
     <https://arxiv.org/abs/2303.06605>`_ (Eq. 4).
     """
-    return _with_special(DepthEdges(max_sum, pieces=pieces) | SelfLoops(pieces=pieces), special)
+    return _with_special(T.DepthEdges(max_sum, pieces=pieces) | T.SelfLoops(pieces=pieces), special)
 
 
-def _ancestors(direction: str, pieces: str) -> EdgeConstructor:
+def _ancestors(direction: str, pieces: str) -> T.EdgeConstructor:
     towards = {"ancestors": "descendant", "descendants": "ancestor", "both": "both"}
-    return AncestorEdges(towards[choice("direction", direction, tuple(towards))], pieces=pieces)
+    return T.AncestorEdges(towards[choice("direction", direction, tuple(towards))], pieces=pieces)
 
 
-def _with_special(edges: EdgeConstructor, special: str) -> EdgeConstructor:
+def _with_special(edges: T.EdgeConstructor, special: str) -> T.EdgeConstructor:
     choice("special", special, ("example", "cls", "none"))
     if special == "none":
         return edges
-    return edges | (SpecialEdges() if special == "example" else SpecialEdges("CLS"))
+    return edges | (T.SpecialEdges() if special == "example" else T.SpecialEdges("CLS"))
 
 
 def dam(
@@ -146,21 +133,21 @@ def dam(
     of them one, see :class:`Unlabelled`.
     """
     words = ("ROOT", "WORD", "CLS", "SEP", "EOU")
-    edges = CompleteEdges(node_types=words, implicit=implicit) | RelationEdges(direction, pieces=pieces)
+    edges = T.CompleteEdges(node_types=words, implicit=implicit) | T.RelationEdges(direction, pieces=pieces)
     if overview:
-        edges = edges | SpecialEdges(overview, others=("RELATION",))
+        edges = edges | T.SpecialEdges(overview, others=("RELATION",))
     if relation_links:
-        edges = edges | RelationLinks()
-    return Compose([*([] if labels else [Unlabelled()]), RelationNodes(position), edges])
+        edges = edges | T.RelationLinks()
+    return _in_turn([*([] if labels else [T.Unlabelled()]), T.RelationNodes(position), edges])
 
 
-def lisa(*, pieces: str = "all", implicit: bool = False) -> EdgeConstructor:
+def lisa(*, pieces: str = "all", implicit: bool = False) -> T.EdgeConstructor:
     """Each word attends to its governor in the utterance, a node without one to itself; for one head.
 
     From `"Linguistically-Informed Self-Attention for Semantic Role Labeling"
     <https://aclanthology.org/D18-1548/>`_.
     """
-    return DependencyEdges("dependent", pieces=pieces) | SelfLoops("tops", pieces=pieces)
+    return T.DependencyEdges("dependent", pieces=pieces) | T.SelfLoops("tops", pieces=pieces)
 
 
 def gate(*, max_distance: int = 1, pieces: str = "all", implicit: bool = False) -> BaseTransform:
@@ -169,17 +156,17 @@ def gate(*, max_distance: int = 1, pieces: str = "all", implicit: bool = False) 
     From `"GATE: Graph Attention Transformer Encoder for Cross-lingual Relation and Event Extraction"
     <https://arxiv.org/abs/2010.03009>`_.
     """
-    edges = TreeDistanceEdges(max_distance, pieces=pieces)
-    return Compose([edges, TreePathTypes(max_distance, pieces=pieces)])
+    edges = T.TreeDistanceEdges(max_distance, pieces=pieces)
+    return _in_turn([edges, T.TreePathTypes(max_distance, pieces=pieces)])
 
 
-def lisa_complete(*, scope: str = "example", pieces: str = "all", implicit: bool = False) -> MarkedEdges:
+def lisa_complete(*, scope: str = "example", pieces: str = "all", implicit: bool = False) -> T.MarkedEdges:
     """The edges of ``lisa`` for some heads, among all pairs of the example (or utterance) for the others.
 
     From `"Linguistically-Informed Self-Attention for Semantic Role Labeling"
     <https://aclanthology.org/D18-1548/>`_.
     """
-    return MarkedEdges(lisa(pieces=pieces), CompleteEdges(scope, implicit=implicit))
+    return T.MarkedEdges(lisa(pieces=pieces), T.CompleteEdges(scope, implicit=implicit))
 
 
 def g2g(
@@ -226,8 +213,8 @@ def dt(
 
     ``labels=False`` and ``directions=False`` tell fewer types apart, see :class:`MergeTypes`.
     """
-    types = TreePathTypes(max_distance, self_type=self_type, pieces=pieces)
-    return Compose([CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
+    types = T.TreePathTypes(max_distance, self_type=self_type, pieces=pieces)
+    return _in_turn([T.CompleteEdges(scope, implicit=implicit), types, *_merged(labels, directions)])
 
 
 def dt_related(
@@ -243,12 +230,18 @@ def dt_related(
     A variant of `"Integrating Dependency Tree into Self-attention for Sentence Representation"
     <https://arxiv.org/abs/2203.05918>`_.
     """
-    types = TreePathTypes(max_distance, pieces=pieces)
-    return Compose([TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
+    types = T.TreePathTypes(max_distance, pieces=pieces)
+    return _in_turn([T.TreeDistanceEdges(max_distance, pieces=pieces), types, *_merged(labels, directions)])
+
+
+def _in_turn(parts: list[BaseTransform]) -> BaseTransform:
+    from torch_geometric.transforms import Compose
+
+    return Compose(parts)
 
 
 def _merged(labels: bool, directions: bool) -> list[BaseTransform]:
-    return [] if labels and directions else [MergeTypes(labels=labels, directions=directions)]
+    return [] if labels and directions else [T.MergeTypes(labels=labels, directions=directions)]
 
 
 PRESETS: dict[str, Callable[..., BaseTransform]] = {

@@ -6,15 +6,17 @@ import inspect
 import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, TypeAlias
 
-from torch_geometric.transforms import BaseTransform
-
-from graphdep.transforms._identity import identity, printed
 from graphdep.transforms.presets import PRESETS
+
+if TYPE_CHECKING:
+    from torch_geometric.transforms import BaseTransform
 
 GROUP = "graphdep.edges"
 """Entry points that are factories of edges in other packages."""
-Factory = Callable[..., BaseTransform]
+# PyTorch Geometric is left to the functions that make edges: they are known by name without it.
+Factory: TypeAlias = "Callable[..., BaseTransform]"
 _MODULE = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
 OBJECT = re.compile(rf"{_MODULE}:{_MODULE}")
 """A name that says where an object is: ``package.module:Name``."""
@@ -87,6 +89,10 @@ def name_of(edges: str | BaseTransform) -> str:
     """The name of edges, for a setting. A transform is known by its identity from now on."""
     if isinstance(edges, str):
         return edges
+    from torch_geometric.transforms import BaseTransform
+
+    from graphdep.transforms._identity import identity
+
     if not isinstance(edges, BaseTransform):
         raise TypeError(f"'edges' must be a name or a transform (got {type(edges).__name__})")
     name = identity(edges)
@@ -141,6 +147,8 @@ def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTran
         ValueError: If there is no such name or option (the message lists those there are), if options are
             given for an instance, or an entry point cannot be loaded.
     """
+    from torch_geometric.transforms import BaseTransform
+
     if isinstance(name_or_instance, BaseTransform):
         if kwargs:
             raise ValueError(
@@ -191,6 +199,10 @@ def _described(entry: EntryPoint) -> str:
 
 def _factory(factory: object) -> Factory:
     """A factory that was seen to make a transform."""
+    from torch_geometric.transforms import BaseTransform
+
+    from graphdep.transforms._identity import printed
+
     if isinstance(factory, BaseTransform):
         edges = factory
         printed(edges)

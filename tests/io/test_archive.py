@@ -5,7 +5,7 @@ import zipfile
 import pytest
 import torch
 
-from graphdep.io.archive import check_archive
+from graphdep.io.archive import check_archive, check_checkpoint
 
 
 def content_of(path):
@@ -31,3 +31,10 @@ def test_a_cut_file(tmp_path, size):
     assert not zipfile.is_zipfile(path)
     with pytest.raises(ValueError, match=r"a\.pt: not a checkpoint, or damaged \("):
         check_archive(str(path))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no checkpoint at .*none\.ckpt"):
+        check_checkpoint(tmp_path / "none.ckpt")
+    with pytest.raises(FileNotFoundError, match=r"is a folder: name its best\.ckpt"):
+        check_checkpoint(tmp_path)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from graphdep import Sentence
@@ -14,6 +16,7 @@ from graphdep.parsing import (
     resolve_parser,
 )
 from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.resolver import check_parser
 
 
 def test_names(tmp_path):
@@ -89,3 +92,24 @@ def test_an_unknown_option_lists_the_known_ones():
         resolve_parser("bundled", gpu=True)
     with pytest.raises(ValueError, match="'stanza' has no option 'language'; it has directory, package"):
         resolve_parser("stanza:zh", language="en")
+
+
+def test_a_name_is_checked_without_its_model(tmp_path):
+    for name in ("bundled", "stanza:de", "corenlp", "chain", "spacy:no_such_model"):
+        if name.startswith("spacy") and find_spec("spacy") is None:
+            continue
+        check_parser(name)
+    with pytest.raises(ValueError, match="unknown parser 'nonsense'"):
+        check_parser("nonsense")
+    with pytest.raises(ValueError, match="has a wrong form"):
+        check_parser("conllu:")
+    with pytest.raises(FileNotFoundError, match=r"no\.conllu"):
+        check_parser(f"conllu:{tmp_path / 'no.conllu'}")
+    (tmp_path / "no.conllu").write_text("not read")
+    check_parser(f"conllu:{tmp_path / 'no.conllu'}")
+
+
+def test_a_check_of_a_name_asks_for_what_enhances(no_pybart):
+    check_parser("corenlp", "enhanced++")
+    with pytest.raises(ImportError, match="pybart"):
+        check_parser("bundled", "enhanced++")

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from graphdep.datasets import GLUE
+from graphdep.datasets.base.parsed_dataset import ParsedDataset
+from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.datasets.sentences.glue_files import CORPORA
 from graphdep.tasks import TASKS, Sentences, resolve_task
 
@@ -45,7 +49,7 @@ def test_tasks_that_exist():
 def test_tasks_of_glue(name, first, num_classes):
     task = resolve_task(name)
     corpus = CORPORA[task.options["name"]]
-    assert task.dataset is GLUE
+    assert task.corpus is GLUE
     assert task.metrics[0].name == first
     assert task.num_classes == num_classes == (len(corpus.labels) or 1)
     assert task.sentences == len(corpus.texts)
@@ -57,7 +61,7 @@ def test_options_that_the_datasets_take():
         for option in takers:
             if task.takes(option):
                 takers[option].add(name)
-    glue = {name for name, task in TASKS.items() if task.dataset is GLUE}
+    glue = {name for name, task in TASKS.items() if task.corpus is GLUE}
     assert takers == {
         "val_from": glue,
         "overlap": {"dailydialog", "empathetic", "dailydialog-selection"},
@@ -65,6 +69,18 @@ def test_options_that_the_datasets_take():
         "pool_size": {"ubuntu", "douban", "ecommerce", "post-train"},
         "colour": set(),
     }
+
+
+def test_every_task_has_its_corpus():
+    for name, task in TASKS.items():
+        assert issubclass(task.corpus, (ParsedDataset, SelectionDataset)), name
+
+
+def test_a_corpus_may_be_a_class_or_its_name():
+    known = TASKS["mrpc"]
+    assert dataclasses.replace(known, dataset=GLUE).corpus is GLUE
+    with pytest.raises(AttributeError, match="NoCorpus"):
+        _ = dataclasses.replace(known, dataset="graphdep.datasets:NoCorpus").corpus
 
 
 def test_unknown_tasks():

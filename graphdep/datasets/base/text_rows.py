@@ -8,15 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-
 from graphdep.datasets.base.raw import read_csv, read_lines, row_error
 from graphdep.io.text import json_value
 
 SUFFIXES = (".csv", ".tsv", ".jsonl")
 Label = str | int | float | bool
-# Numbers become 32-bit floats.
-_MAX_NUMBER = torch.finfo(torch.float32).max
+# Numbers become 32-bit floats, whose largest this is.
+_MAX_NUMBER = (2 - 2**-23) * 2.0**127
 
 
 class TextRow(NamedTuple):
@@ -107,6 +105,11 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     if not rows:
         raise row_error(path, 1, "no row below the header")
     return rows
+
+
+def check_columns(path: Path, columns: Sequence[str]) -> None:
+    """Raises what :func:`read_text_rows` does, as far as the first row tells it."""
+    next(_objects(path, columns) if path.suffix.lower() == ".jsonl" else _table(path, columns), None)
 
 
 def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:

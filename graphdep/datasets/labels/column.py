@@ -147,3 +147,16 @@ def _values(cell: str) -> dict[str, str | None]:
         key, equals, value = part.partition("=")
         values.setdefault(key, value if equals else None)
     return values
+
+
+def mark_column(key: str) -> Column:
+    """The column that marks words.
+
+    Raises:
+        ValueError: If it is no key of FEATS or MISC.
+    """
+    name, _, part = key.partition(":")
+    if name not in LISTS or not part:
+        keys = " or ".join(f"{name}:KEY" for name in LISTS)
+        raise ValueError(f"'mark_key' must be {keys} (got {key!r})")
+    return Column(key)

@@ -16,6 +16,7 @@ from typing_extensions import Unpack
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.word_options import WordOptions
+from graphdep.datasets.spans.label_names import NONE
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample, wrong_spans
 from graphdep.io.checks import shown
@@ -25,8 +26,6 @@ from graphdep.parsing import Parser
 
 logger = logging.getLogger("graphdep.datasets")
 
-NONE = "none"
-"""The class of two entities without relation."""
 MAX_ENTITIES = 256
 """Of a sentence; each of them makes a pair with each other one."""
 FILES = {"train": "conll04_train.json", "val": "conll04_dev.json", "test": "conll04_test.json"}

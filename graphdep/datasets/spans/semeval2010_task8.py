@@ -14,6 +14,7 @@ from typing_extensions import Unpack
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.base.word_options import WordOptions
+from graphdep.datasets.spans.label_names import LABELS, UNDIRECTED
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample
@@ -21,20 +22,6 @@ from graphdep.parsing import Parser
 
 logger = logging.getLogger("graphdep.datasets")
 
-RELATIONS = (
-    "Cause-Effect",
-    "Component-Whole",
-    "Content-Container",
-    "Entity-Destination",
-    "Entity-Origin",
-    "Instrument-Agency",
-    "Member-Collection",
-    "Message-Topic",
-    "Product-Producer",
-)
-OTHER = "Other"
-LABELS = (*(f"{name}({ends})" for name in RELATIONS for ends in ("e1,e2", "e2,e1")), OTHER)
-UNDIRECTED = (*RELATIONS, OTHER)
 TRAIN, TEST = "TRAIN_FILE.TXT", "TEST_FILE_FULL.TXT"
 SIZES = {TRAIN: 8_000, TEST: 2_717}
 _FOLDERS = {TRAIN: "SemEval2010_task8_training", TEST: "SemEval2010_task8_testing_keys"}

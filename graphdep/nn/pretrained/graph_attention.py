@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from graphdep.io.extras import check_transformers
 from graphdep.nn.attention import AttentionLayout, EdgeTerms, edge_attention
 from graphdep.nn.pretrained._edge_sender import EdgeSender
 
@@ -179,8 +180,7 @@ def import_transformers() -> Any:
     Raises:
         ImportError: If it is not installed; the message says how to get it.
     """
-    try:
-        import transformers
-    except ImportError:
-        raise ImportError("pretrained encoders need transformers: install graphdep[pretrained]") from None
+    check_transformers()
+    import transformers
+
     return transformers

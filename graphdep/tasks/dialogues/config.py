@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphdep.decoding import DecodeConfig
 from graphdep.sentence.joining import ROOTS
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
 from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
+
+if TYPE_CHECKING:
+    from graphdep.decoding import DecodeConfig
 
 _OF_DATA = ("max_turns", "max_words", "lower", "pieces", "roots")
 
@@ -142,6 +144,8 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
 
     def decoding(self) -> DecodeConfig:
         """How responses are made."""
+        from graphdep.decoding import DecodeConfig
+
         names = ("strategy", "max_length", "min_length", "length_penalty", "top_k", "top_p", "temperature")
         return DecodeConfig(
             beams=self.beams if self.strategy == "beam" else 1,

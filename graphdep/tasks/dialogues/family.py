@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from torch_geometric.data import Data
-from torch_geometric.transforms import BaseTransform
-
-from graphdep.data import join_utterances, utterance_data
-from graphdep.parsing import Parser
-from graphdep.parsing.joining import parse_joined
-from graphdep.sentence import Sentence
-from graphdep.sentence.truncation import truncate
-from graphdep.tasks.dialogues.build import build_dialogue_model
 from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.tasks.dialogues.learning_task import DialogueTask, unigram_floor
 from graphdep.tasks.dialogues.published import PAPER
-from graphdep.tasks.dialogues.responses import responses_name, score_responses
+from graphdep.tasks.dialogues.responses_name import responses_name
 from graphdep.tasks.dialogues.tasks import COLUMNS, TASKS
-from graphdep.training.family.edges import PROBE, preset_edges
 from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.learning_task import LearningTask, Outputs
-from graphdep.training.family.optimizers import make_optimizer
-from graphdep.training.family.parts import Parts
 from graphdep.training.family.published import Published
-from graphdep.training.family.split_scores import SplitScores
-from graphdep.training.family.splits import Splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.transforms import EdgeConstructor, RewiredEdges
-from graphdep.vocab import RelationVocab, Vocab
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch_geometric.data import Data
+    from torch_geometric.transforms import BaseTransform
+
+    from graphdep.parsing import Parser
+    from graphdep.sentence import Sentence
+    from graphdep.tasks.dialogues.learning_task import DialogueTask
+    from graphdep.training.family.learning_task import LearningTask, Outputs
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.split_scores import SplitScores
+    from graphdep.training.family.splits import Splits
+    from graphdep.vocab import RelationVocab, Vocab
 
 
 class DialogueFamily(TaskFamily):
@@ -65,6 +61,10 @@ class DialogueFamily(TaskFamily):
     files = (responses_name("val"), responses_name("test"))
 
     def build(self, config: TrainConfig, parts: Parts) -> DialogueTask:
+        from graphdep.tasks.dialogues.build import build_dialogue_model
+        from graphdep.tasks.dialogues.learning_task import DialogueTask
+        from graphdep.training.family.optimizers import make_optimizer
+
         sizes = parts.num_words, parts.num_relations, parts.vectors
         model = build_dialogue_model(cast(DialogueConfig, config), *sizes)
         return DialogueTask(
@@ -76,6 +76,8 @@ class DialogueFamily(TaskFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
+        from graphdep.tasks.dialogues.learning_task import unigram_floor
+
         return unigram_floor(splits, split)
 
     def compared(self, task: str) -> str:
@@ -85,6 +87,9 @@ class DialogueFamily(TaskFamily):
         return "dialogues of the test split"
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        from graphdep.training.family.edges import PROBE, preset_edges
+        from graphdep.transforms import EdgeConstructor, RewiredEdges
+
         edges, errors = preset_edges(config, name), cast(DialogueConfig, config).parse_errors
         if not errors:
             return [edges]
@@ -102,6 +107,10 @@ class DialogueFamily(TaskFamily):
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, as far as the model reads them."""
+        from graphdep.data import join_utterances, utterance_data
+        from graphdep.parsing.joining import parse_joined
+        from graphdep.sentence.truncation import truncate
+
         config = cast(DialogueConfig, config)
         trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
         trees = [truncate(tree, config.max_words) for tree in trees]
@@ -110,4 +119,8 @@ class DialogueFamily(TaskFamily):
     def extra_scores(
         self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
     ) -> SplitScores:
-        return score_responses(cast(DialogueTask, task), splits, split, cast(DialogueConfig, config), folder)
+        from graphdep.tasks.dialogues.responses import score_responses
+
+        return score_responses(
+            cast("DialogueTask", task), splits, split, cast(DialogueConfig, config), folder
+        )

@@ -15,14 +15,10 @@ from graphdep.io import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.tasks.dialogues.learning_task import DialogueTask
+from graphdep.tasks.dialogues.responses_name import responses_name
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.vocab.detokenize import detokenize
-
-
-def responses_name(split: str) -> str:
-    """The file of a split's responses."""
-    return f"responses-{split}.jsonl"
 
 
 def score_responses(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from graphdep.datasets import DailyDialog, EmpatheticDialogues
 from graphdep.tasks.dialogues.task import Dialogues
 from graphdep.training.family.task import Task
 
 TASKS: dict[str, Task] = {
-    "dailydialog": Dialogues("DailyDialog", DailyDialog, "datasets/dailydialog"),
-    "empathetic": Dialogues("EmpatheticDialogues", EmpatheticDialogues, "datasets/empatheticdialogues"),
+    "dailydialog": Dialogues("DailyDialog", "graphdep.datasets:DailyDialog", "datasets/dailydialog"),
+    "empathetic": Dialogues(
+        "EmpatheticDialogues", "graphdep.datasets:EmpatheticDialogues", "datasets/empatheticdialogues"
+    ),
 }
 COLUMNS: dict[str, tuple[str, ...]] = dict.fromkeys(
     TASKS,

@@ -123,7 +123,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     @property
     def reads_own_trees(self) -> bool:
         """Whether the trees of a file with trees are read, and not a parser's."""
-        return self._parser == "gold" or getattr(self.word_task.dataset, "keeps_trees", False)
+        return self._parser == "gold" or getattr(self.word_task.corpus, "keeps_trees", False)
 
     @property
     def outside(self) -> str | None:

@@ -5,26 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-import numpy as np
-
-from graphdep.tasks.labels.build import build_chain, build_label_model
-from graphdep.tasks.labels.by_place import f1_by_place
-from graphdep.tasks.labels.by_type import exact_by_type
 from graphdep.tasks.labels.config import LabelConfig
-from graphdep.tasks.labels.floors import label_floors, labelled_words
-from graphdep.tasks.labels.frozen import label_probe_scores
-from graphdep.tasks.labels.learning_task import LabelTask, scored_words
 from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
-from graphdep.tasks.labels.predict_conllu import predict_conllu
-from graphdep.tasks.labels.predict_json_lines import predict_json_lines
 from graphdep.tasks.labels.scoring import LabelScoring
 from graphdep.tasks.labels.tasks import COLUMNS, TASKS
-from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.family.learning_task import LearningTask, Outputs
-from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.splits import Splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
@@ -32,9 +17,13 @@ from graphdep.training.family.word_family import WordFamily
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.tasks.labels.learning_task import LabelTask
+    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
+    from graphdep.training.family.learning_task import LearningTask, Outputs
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.splits import Splits
 
 LOOKUP = "lookup"
-_PREDICTED = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
 
 
 class LabelFamily(WordFamily):
@@ -67,6 +56,10 @@ class LabelFamily(WordFamily):
     )
 
     def build(self, config: TrainConfig, parts: Parts) -> LabelTask:
+        from graphdep.tasks.labels.build import build_chain, build_label_model
+        from graphdep.tasks.labels.learning_task import LabelTask
+        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+
         config = cast(LabelConfig, config)
         if parts.labels is None:
             raise ValueError("'labels' must be given: they are those of the data")
@@ -86,12 +79,16 @@ class LabelFamily(WordFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        scoring = cast(LabelTask, task).scoring
+        from graphdep.tasks.labels.floors import label_floors
+
+        scoring = cast("LabelTask", task).scoring
         return label_floors(scoring, splits["train"], splits[split], split, LOOKUP)
 
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
+        from graphdep.tasks.labels.frozen import label_probe_scores
+
         config, labels = cast(LabelConfig, config), tuple(splits.labels() or ())
         scoring = LabelScoring(labels, config.outside, config.scheme)
         return label_probe_scores(scoring, [(name, splits[name]) for name in config.splits], encoder)
@@ -104,7 +101,11 @@ class LabelFamily(WordFamily):
         return "sentences of the test split"
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
-        scoring, words = cast(LabelTask, task).scoring, scored_words(outputs)
+        from graphdep.tasks.labels.by_place import f1_by_place
+        from graphdep.tasks.labels.by_type import exact_by_type
+        from graphdep.tasks.labels.learning_task import scored_words
+
+        scoring, words = cast("LabelTask", task).scoring, scored_words(outputs)
         prediction = outputs[0].numpy()
         found = {"labels": scoring.table(prediction, words)}
         dataset: Any = splits[split]
@@ -116,12 +117,18 @@ class LabelFamily(WordFamily):
         return found
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        from graphdep.tasks.labels.build import build_chain
+
         super().adapt(task, config)
-        config, task = cast(LabelConfig, config), cast(LabelTask, task)
+        config, task = cast(LabelConfig, config), cast("LabelTask", task)
         if not config.crf:
             task.chain = build_chain(config, task.scoring.labels)
 
     def comparable(self, mine: Splits, other: Splits) -> bool:
+        import numpy as np
+
+        from graphdep.tasks.labels.floors import labelled_words
+
         # Other trees, and pieces in place of words, leave the labels as they are.
         if mine is other or mine.labels() != other.labels():
             return mine is other
@@ -129,10 +136,14 @@ class LabelFamily(WordFamily):
         return all(np.array_equal(*columns) for columns in zip(*words))
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
+        from graphdep.tasks.labels.predict_conllu import predict_conllu
+        from graphdep.tasks.labels.predict_json_lines import predict_json_lines
+
         suffix, name = request.source.suffix.lower(), request.state.config.task
-        if suffix not in _PREDICTED:
+        predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
+        if suffix not in predict:
             raise ValueError(
                 f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "
-                f"{' or '.join(_PREDICTED)} file (got {str(request.source)!r})"
+                f"{' or '.join(predict)} file (got {str(request.source)!r})"
             )
-        return _PREDICTED[suffix](cast(LabelTask, task), request)
+        return predict[suffix](cast("LabelTask", task), request)

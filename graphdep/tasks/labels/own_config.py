@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.datasets.labels.bio import OUTSIDE
-from graphdep.datasets.labels.own.own_labels import mark_column
-from graphdep.datasets.labels.own.own_sentences import KEYED_FILES
+from graphdep.datasets.labels.column import mark_column
+from graphdep.datasets.labels.own.own_sentences import KEYED_FILES, check_label_file
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.scoring import SCHEMES
@@ -90,6 +90,11 @@ class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
     @property
     def splits(self) -> tuple[str, ...]:
         return super().splits if self.test is not None else ("train", "val")
+
+    def check_sources(self) -> None:
+        super().check_sources()
+        for name, path in self.own_files().items():
+            check_label_file(name, path)
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = (*_FILES, "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphdep.datasets.labels.agreement.agreement import Agreement
 from graphdep.datasets.labels.bio import OUTSIDE
-from graphdep.datasets.labels.cogs.cogs import COGS
-from graphdep.datasets.labels.own.own_labels import OwnLabels
-from graphdep.datasets.labels.probes.probes import Probes
-from graphdep.datasets.labels.propbank.propbank_ewt import PropBankEWT
-from graphdep.datasets.labels.propbank.universal_propbank import UniversalPropBank
-from graphdep.datasets.labels.ud_tags import UDTags
 from graphdep.tasks.labels.own_task import OwnWordLabels
 from graphdep.tasks.labels.parsed_task import ParsedWordLabels
 from graphdep.tasks.labels.task import WordLabels
@@ -28,23 +21,29 @@ _COGS: dict[str, Any] = {
 }
 
 TASKS: dict[str, Task] = {
-    "up": WordLabels("Universal PropBank", UniversalPropBank, "datasets/universal-propbank", **_ROLES),
-    "ud-tags": WordLabels("UD tags", UDTags, "datasets/ud", gold_trees=True),
+    "up": WordLabels(
+        "Universal PropBank", "graphdep.datasets:UniversalPropBank", "datasets/universal-propbank", **_ROLES
+    ),
+    "ud-tags": WordLabels("UD tags", "graphdep.datasets:UDTags", "datasets/ud", gold_trees=True),
     "agreement": WordLabels(
         "Agreement",
-        Agreement,
+        "graphdep.datasets:Agreement",
         "datasets/agreement",
         # The first epoch that gets all of the same structures right may know no others.
         defaults={"keep": "last"},
         other_tests=("test-indist",),
         gold_trees=True,
     ),
-    "cogs": ParsedWordLabels("COGS", COGS, "datasets/cogs", other_tests=("test-indist",), **_COGS),
-    "probes": WordLabels("Probes", Probes, "datasets/probes", gold_trees=True),
-    "propbank-ewt": WordLabels("PropBank on EWT", PropBankEWT, "datasets/propbank-ewt", **_ROLES),
+    "cogs": ParsedWordLabels(
+        "COGS", "graphdep.datasets:COGS", "datasets/cogs", other_tests=("test-indist",), **_COGS
+    ),
+    "probes": WordLabels("Probes", "graphdep.datasets:Probes", "datasets/probes", gold_trees=True),
+    "propbank-ewt": WordLabels(
+        "PropBank on EWT", "graphdep.datasets:PropBankEWT", "datasets/propbank-ewt", **_ROLES
+    ),
     "labels": OwnWordLabels(
         "Own labels",
-        OwnLabels,
+        "graphdep.datasets:OwnLabels",
         "datasets/labels",
         main="f1",
         outside=OUTSIDE,

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from torch_geometric.data import Data
-
-from graphdep.nn.models import PostTrainingModel
-from graphdep.parsing import Parser
-from graphdep.sentence import Sentence
 from graphdep.tasks.post_training.config import PostTrainingConfig
-from graphdep.tasks.post_training.learning_task import PostTrainingTask
-from graphdep.tasks.post_training.splits import load_post_training_splits
 from graphdep.tasks.post_training.tasks import COLUMNS, TASKS
-from graphdep.tasks.selection.read_pair import read_pair
 from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.learning_task import LearningTask, Outputs
-from graphdep.training.family.loading import check_length
-from graphdep.training.family.optimizers import make_optimizer
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import backbone_of, load_pretrained
-from graphdep.training.family.splits import Splits
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from torch_geometric.data import Data
+
     from graphdep.datasets.base.text_rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.parsing import Parser
+    from graphdep.sentence import Sentence
+    from graphdep.tasks.post_training.learning_task import PostTrainingTask
+    from graphdep.training.family.learning_task import LearningTask, Outputs
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.splits import Splits
+    from graphdep.vocab import RelationVocab, Vocab
 
 ENCODER = "encoder"
 """The folder of a run with the encoder that it made."""
@@ -52,6 +48,10 @@ class PostTrainingFamily(TaskFamily):
     files = (ENCODER,)
 
     def build(self, config: TrainConfig, parts: Parts) -> PostTrainingTask:
+        from graphdep.nn.models import PostTrainingModel
+        from graphdep.tasks.post_training.learning_task import PostTrainingTask
+        from graphdep.training.family.optimizers import make_optimizer
+
         assert parts.pretrained is not None
         model = PostTrainingModel(parts.pretrained)
         return PostTrainingTask(
@@ -63,7 +63,7 @@ class PostTrainingFamily(TaskFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return cast(PostTrainingTask, task).floor(outputs, split)
+        return cast("PostTrainingTask", task).floor(outputs, split)
 
     def load(
         self,
@@ -74,6 +74,10 @@ class PostTrainingFamily(TaskFamily):
         relations: RelationVocab | None = None,
         labels: Sequence[Label] | None = None,
     ) -> Splits:
+        from graphdep.tasks.post_training.splits import load_post_training_splits
+        from graphdep.training.family.loading import check_length
+        from graphdep.training.family.pretrained import load_pretrained
+
         pretrained = pretrained or load_pretrained(config)
         check_length(config, pretrained)
         return load_post_training_splits(cast(PostTrainingConfig, config), splits, pretrained)
@@ -88,16 +92,21 @@ class PostTrainingFamily(TaskFamily):
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response; no word is masked."""
+        from graphdep.tasks.selection.read_pair import read_pair
+        from graphdep.training.family.pretrained import backbone_of
+
         config, tokens = cast(PostTrainingConfig, config), backbone_of(task.model).tokens
         return read_pair(texts, parser, tokens, relations, config.max_length, config.short_context)
 
     def begin(self, task: LearningTask, config: TrainConfig) -> None:
         from graphdep.nn.pretrained import load_masked_word_head
 
-        load_masked_word_head(cast(PostTrainingTask, task).model.words, config.encoder)
+        load_masked_word_head(cast("PostTrainingTask", task).model.words, config.encoder)
 
     def finish(self, task: LearningTask, folder: Path) -> None:
         """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
+        from graphdep.training.family.pretrained import backbone_of
+
         part = folder / f"{ENCODER}.part"
         shutil.rmtree(part, ignore_errors=True)
         backbone_of(task.model).save_pretrained(part)

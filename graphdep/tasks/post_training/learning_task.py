@@ -10,19 +10,10 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
 
-from graphdep.metrics import ACCURACY, PERPLEXITY, Metric
+from graphdep.metrics import ACCURACY, PERPLEXITY
 from graphdep.nn.models.post_training_model import PostTrainingModel, masked_nodes
+from graphdep.tasks.post_training.loss import LOSS
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
-
-LOSS = Metric(
-    "loss",
-    lambda prediction, target: float(prediction.mean()),
-    None,
-    "loss: cross entropy of masked pieces (mean over the pieces of the split) + cross entropy of relevance "
-    "(mean over its samples)|dropout off|the draws of epoch 0",
-    maximize=False,
-    weighted=lambda prediction, target, weight: weight @ prediction / weight.sum(axis=1),
-)
 
 
 class PostTrainingTask(LearningTask):

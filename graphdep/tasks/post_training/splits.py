@@ -92,7 +92,7 @@ def load_post_training_splits(
 def _corpus(config: PostTrainingConfig, split: str, encoder: PretrainedEncoder) -> SelectionDataset:
     task = resolve_task(config.corpus)
     options: dict[str, Any] = {"limit": config.limit_train if split == "train" else None}
-    corpus = task.dataset(
+    corpus = task.corpus(
         config.corpus_root,
         split,
         parser=config.parser,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from graphdep.metrics import Metric
-from graphdep.tasks.post_training.learning_task import LOSS
+from graphdep.tasks.post_training.loss import LOSS
 from graphdep.training.family.task import Task
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from graphdep.datasets import Ubuntu
 from graphdep.tasks.post_training.task import PostTraining
 from graphdep.training.family.task import Task
 
 TASKS: dict[str, Task] = {
     # Its corpus is a setting.
-    "post-train": PostTraining("Post-training", Ubuntu, "datasets/ubuntu"),
+    "post-train": PostTraining("Post-training", "graphdep.datasets:Ubuntu", "datasets/ubuntu"),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
     "post-train": ("test_loss", "test_mlm_perplexity", "test_relevance_accuracy", "val_loss")

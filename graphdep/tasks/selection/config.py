@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.metrics.ranking import FILTERS, RECALLS, TIES, ranking_metric
-from graphdep.nn.conv.sia_conv import MASKS
-from graphdep.nn.models.selection_model import READOUTS
-from graphdep.nn.models.sia import BLOCKS
 from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
@@ -17,6 +14,10 @@ from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 
+# Of the layer, which is not imported for it.
+_BLOCKS = ("attention", "bert")
+_MASKS = ("additive", "multiplicative")
+_READOUTS = ("cls", "mean")
 _DIRECTIONS = ("ancestors", "descendants", "both")
 
 
@@ -89,13 +90,13 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     sia_edges: str | None = setting("sia", defines=True, free=True)
     sia_layer: int | None = setting(None, defines=True)
     sia_layers: int = setting(2, defines=True)
-    sia_block: str = setting("attention", choices=BLOCKS, defines=True)
-    sia_mask: str = setting("additive", choices=MASKS, defines=True)
+    sia_block: str = setting("attention", choices=_BLOCKS, defines=True)
+    sia_mask: str = setting("additive", choices=_MASKS, defines=True)
     direction: str = setting("ancestors", choices=_DIRECTIONS, defines=True, free=True)
     special: str = setting("example", choices=("example", "cls", "none"), defines=True, free=True)
     max_sum: int = setting(4, defines=True)
     mlp_layers: int = setting(1, defines=True)
-    readout: str = setting("cls", choices=READOUTS, defines=True, later=True)
+    readout: str = setting("cls", choices=_READOUTS, defines=True, later=True)
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 2

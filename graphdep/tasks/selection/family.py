@@ -5,31 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from torch_geometric.data import Data
-
-from graphdep.nn.models import SIA
-from graphdep.parsing import Parser
-from graphdep.sentence import Sentence
-from graphdep.tasks.selection.build import build_selection_model, sia_edges, tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.selection.frozen import cosine_scores
-from graphdep.tasks.selection.learning_task import SelectionTask
 from graphdep.tasks.selection.published import PAPER
-from graphdep.tasks.selection.read_pair import read_pair
 from graphdep.tasks.selection.tasks import COLUMNS, TASKS
 from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.learning_task import LearningTask, Outputs
-from graphdep.training.family.optimizers import grouped_optimizer
-from graphdep.training.family.parts import Parts
 from graphdep.training.family.published import Published
-from graphdep.training.family.splits import Splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.parsing import Parser
+    from graphdep.sentence import Sentence
+    from graphdep.tasks.selection.learning_task import SelectionTask
+    from graphdep.training.family.learning_task import LearningTask, Outputs
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.splits import Splits
+    from graphdep.vocab import RelationVocab, Vocab
 
 
 class SelectionFamily(TaskFamily):
@@ -52,6 +47,10 @@ class SelectionFamily(TaskFamily):
     floor_reads = ()
 
     def build(self, config: TrainConfig, parts: Parts) -> SelectionTask:
+        from graphdep.tasks.selection.build import build_selection_model
+        from graphdep.tasks.selection.learning_task import SelectionTask
+        from graphdep.training.family.optimizers import grouped_optimizer
+
         config = cast(SelectionConfig, config)
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
         return SelectionTask(
@@ -66,7 +65,7 @@ class SelectionFamily(TaskFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return cast(SelectionTask, task).floor(outputs, split)
+        return cast("SelectionTask", task).floor(outputs, split)
 
     def example(
         self,
@@ -78,13 +77,18 @@ class SelectionFamily(TaskFamily):
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response."""
+        from graphdep.tasks.selection.build import tokens_of
+        from graphdep.tasks.selection.read_pair import read_pair
+
         config = cast(SelectionConfig, config)
-        tokens = tokens_of(cast(SelectionTask, task).model, vocab)
+        tokens = tokens_of(cast("SelectionTask", task).model, vocab)
         return read_pair(texts, parser, tokens, relations, config.max_length, config.max_turns)
 
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
+        from graphdep.tasks.selection.frozen import cosine_scores
+
         config = cast(SelectionConfig, config)
         return {
             name: value
@@ -93,8 +97,11 @@ class SelectionFamily(TaskFamily):
         }
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        from graphdep.nn.models import SIA
+        from graphdep.tasks.selection.build import sia_edges
+
         super().adapt(task, config)
-        task, config = cast(SelectionTask, task), cast(SelectionConfig, config)
+        task, config = cast("SelectionTask", task), cast(SelectionConfig, config)
         task.ties, task.filter, task.recall = config.ties, config.filter, config.recall
         encoder = task.model.encoder
         if isinstance(encoder, SIA) != (config.sia_edges is not None):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphdep.datasets import DailyDialogSelection, Douban, ECommerce, Ubuntu, UbuntuIRC
 from graphdep.tasks.selection.task import Selections
 from graphdep.training.family.task import Task
 
@@ -10,13 +9,15 @@ from graphdep.training.family.task import Task
 _CHINESE = {"encoder": "bert-base-chinese", "parser": "stanza:zh"}
 
 TASKS: dict[str, Task] = {
-    "ubuntu": Selections("Ubuntu", Ubuntu, "datasets/ubuntu"),
-    "ubuntu-irc": Selections("#ubuntu, reply chains", UbuntuIRC, "datasets/ubuntu-irc"),
-    "douban": Selections("Douban", Douban, "datasets/douban", defaults=_CHINESE),
-    "ecommerce": Selections("E-commerce", ECommerce, "datasets/ecommerce", defaults=_CHINESE),
+    "ubuntu": Selections("Ubuntu", "graphdep.datasets:Ubuntu", "datasets/ubuntu"),
+    "ubuntu-irc": Selections("#ubuntu, reply chains", "graphdep.datasets:UbuntuIRC", "datasets/ubuntu-irc"),
+    "douban": Selections("Douban", "graphdep.datasets:Douban", "datasets/douban", defaults=_CHINESE),
+    "ecommerce": Selections(
+        "E-commerce", "graphdep.datasets:ECommerce", "datasets/ecommerce", defaults=_CHINESE
+    ),
     "dailydialog-selection": Selections(
         "DailyDialog, response selection",
-        DailyDialogSelection,
+        "graphdep.datasets:DailyDialogSelection",
         "datasets/dailydialog",
         defaults={"overlap": "drop"},  # a fifth of the test pools is in train
     ),

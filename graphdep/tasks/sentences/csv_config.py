@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from graphdep.datasets.base.text_rows import check_columns, check_suffix
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.training.family.setting import setting
@@ -65,6 +66,13 @@ class CSVConfig(SentenceConfig, kind="csv"):
     @property
     def splits(self) -> tuple[str, ...]:
         return super().splits if self.test is not None else ("train", "val")
+
+    def check_sources(self) -> None:
+        super().check_sources()
+        assert self.label_column is not None
+        for name, path in self.own_files().items():
+            check_suffix(name, path)
+            check_columns(path, [*self.columns, self.label_column])
 
     def for_evaluation(self, settings: Mapping[str, Any]) -> TrainConfig:
         config = super().for_evaluation(settings)

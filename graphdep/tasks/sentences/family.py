@@ -6,42 +6,32 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
-import torch
-from torch_geometric.data import Data
-from torch_geometric.transforms import BaseTransform
-
-from graphdep.datasets.base.text_rows import Label
-from graphdep.parsing import Parser
-from graphdep.sentence import Sentence
-from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.frozen import probe_scores
-from graphdep.tasks.sentences.learning_task import SentenceTask
-from graphdep.tasks.sentences.predict_rows import predict_rows
-from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.tasks.sentences.published import PAPER
 from graphdep.tasks.sentences.task import Sentences
 from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
-from graphdep.training.family.edges import preset_edges
 from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.family.learning_task import LearningTask, Outputs
-from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.family.pretrained_edges import check_nodes, pretrained_edges, root_sees_words
 from graphdep.training.family.published import Published
-from graphdep.training.family.scratch import with_types
-from graphdep.training.family.splits import Splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms.registry import is_own
-from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+    from torch_geometric.transforms import BaseTransform
+
+    from graphdep.datasets.base.text_rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.parsing import Parser
+    from graphdep.sentence import Sentence
+    from graphdep.tasks.sentences.learning_task import SentenceTask
+    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
+    from graphdep.training.family.learning_task import LearningTask, Outputs
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.splits import Splits
+    from graphdep.vocab import RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.training")
 
@@ -69,6 +59,11 @@ class SentenceFamily(TaskFamily):
     )
 
     def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
+        from graphdep.tasks.sentences.build import build_model
+        from graphdep.tasks.sentences.learning_task import SentenceTask
+        from graphdep.tasks.sentences.pretrained import build_pretrained_model
+        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+
         config, task = cast(SentenceConfig, config), cast(Sentences, self.tasks[config.task])
         classes = parts.num_classes or task.num_classes
         if parts.pretrained is None:
@@ -88,21 +83,29 @@ class SentenceFamily(TaskFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return cast(SentenceTask, task).goal.floor(splits.targets("train"), outputs[1], split)
+        return cast("SentenceTask", task).goal.floor(splits.targets("train"), outputs[1], split)
 
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
+        from graphdep.tasks.sentences.frozen import probe_scores
+
         goal = cast(Sentences, self.tasks[config.task]).goal
         return probe_scores(goal, splits, config.splits, encoder)
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        from graphdep.training.family.edges import preset_edges
+        from graphdep.training.family.pretrained_edges import pretrained_edges
+        from graphdep.training.family.scratch import with_types
+
         config = cast(SentenceConfig, config)
         return with_types(
             config, pretrained_edges(config) if config.pretrained else preset_edges(config, name)
         )
 
     def begin(self, task: LearningTask, config: TrainConfig) -> None:
+        from graphdep.training.family.pretrained_edges import root_sees_words
+
         # A preset is what a paper says; edges of one's own may have forgotten what the model is read from.
         own = config.edges is not None and is_own(config.edges)
         if own and not config.pretrained and not root_sees_words(task.edges):
@@ -113,6 +116,9 @@ class SentenceFamily(TaskFamily):
             )
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
+        from graphdep.training.family.pretrained import backbone_of
+        from graphdep.training.family.pretrained_edges import check_nodes
+
         super().adapt(task, config)
         if config.pretrained:
             check_nodes(cast(SentenceConfig, config), backbone_of(task.model))
@@ -133,6 +139,8 @@ class SentenceFamily(TaskFamily):
         return super().example(task, config, vocab, relations, texts, parser)
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
+        from graphdep.tasks.sentences.predict_rows import predict_rows
+
         return predict_rows(task, request)
 
     def labels(self, splits: Splits) -> list[Label] | None:
@@ -142,6 +150,8 @@ class SentenceFamily(TaskFamily):
         return config.kind == "csv"
 
     def comparable(self, mine: Splits, other: Splits) -> bool:
+        import torch
+
         # Other words make a perplexity another number, but not the label of a sentence.
         return mine is other or torch.equal(mine.targets("test"), other.targets("test"))
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-
-import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from typing import TYPE_CHECKING
 
 from graphdep.metrics import (
     ACCURACY,
@@ -23,6 +19,12 @@ from graphdep.metrics import (
     SPEARMAN,
     Metric,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+# PyTorch is left to the functions that compute: a task is told of without it.
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ class Goal:
     @property
     def classifies(self) -> bool:
         """Whether targets are classes, and logits those of classes."""
-        return self.loss is F.cross_entropy
+        from torch.nn import functional as F
+
+        return self.loss in (cross_entropy, F.cross_entropy)
 
     def score(self, logits: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
         """Loss and metrics over a whole split, in float64: ``{"<prefix>_loss": ..., "<prefix>_<metric>":
@@ -79,6 +83,17 @@ def _precise(x: Tensor) -> Tensor:
     return x.double() if x.is_floating_point() else x
 
 
+def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """Mean cross entropy of the classes.
+
+    Shapes:
+        - logits: :math:`(B, C)`; y: :math:`(B)`
+    """
+    from torch.nn import functional as F
+
+    return F.cross_entropy(logits, y)
+
+
 def kl_divergence(logits: Tensor, y: Tensor) -> Tensor:
     r"""Divergence of the prediction from the sparse target distribution, from "Improved Semantic
     Representations From Tree-Structured Long Short-Term Memory Networks" (section 4.2).
@@ -89,11 +104,15 @@ def kl_divergence(logits: Tensor, y: Tensor) -> Tensor:
     Shapes:
         - logits, y: :math:`(B, C)`, y sums to 1
     """
+    from torch.nn import functional as F
+
     return F.kl_div(logits.log_softmax(dim=-1), y, reduction="batchmean")
 
 
 def expected_grade(distribution: Tensor) -> Tensor:
     """Mean of a distribution over the grades 1, 2, ...: ``[B, C] -> [B]``."""
+    import torch
+
     grades = torch.arange(1, distribution.size(-1) + 1, dtype=distribution.dtype, device=distribution.device)
     return distribution @ grades
 
@@ -104,6 +123,8 @@ def squared_error(output: Tensor, y: Tensor) -> Tensor:
     Shapes:
         - output: :math:`(B, 1)`; y: :math:`(B)`
     """
+    from torch.nn import functional as F
+
     return F.mse_loss(output.squeeze(-1), y)
 
 
@@ -114,7 +135,7 @@ RELATEDNESS = Goal(
     metrics=(MSE, PEARSON, SPEARMAN),
 )
 ENTAILMENT = Goal(
-    loss=F.cross_entropy,
+    loss=cross_entropy,
     predict=lambda logits: logits.argmax(dim=-1),
     target=lambda y: y,
     metrics=(ACCURACY,),

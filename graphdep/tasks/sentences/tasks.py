@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphdep.datasets import GLUE, MRPC, SICK, SST, CSVTexts
 from graphdep.tasks.sentences.goal import (
     ACCEPTABILITY,
     CLASSES,
@@ -32,7 +31,7 @@ def _glue(
 ) -> Sentences:
     return Sentences(
         title,
-        GLUE,
+        "graphdep.datasets:GLUE",
         "datasets/glue",
         {"name": name},
         goal=goal,
@@ -43,18 +42,40 @@ def _glue(
 
 
 TASKS: dict[str, Task] = {
-    "sick-r": Sentences("SICK-R", SICK, _SICK, {"task": "relatedness"}, goal=RELATEDNESS, num_classes=5),
-    "sick-e": Sentences("SICK-E", SICK, _SICK, {"task": "entailment"}, goal=ENTAILMENT, num_classes=3),
+    "sick-r": Sentences(
+        "SICK-R", "graphdep.datasets:SICK", _SICK, {"task": "relatedness"}, goal=RELATEDNESS, num_classes=5
+    ),
+    "sick-e": Sentences(
+        "SICK-E", "graphdep.datasets:SICK", _SICK, {"task": "entailment"}, goal=ENTAILMENT, num_classes=3
+    ),
     "sst": Sentences(
-        "SST-2, sentences", SST, _SST, {"layout": "sentence"}, goal=SENTIMENT, num_classes=2, sentences=1
+        "SST-2, sentences",
+        "graphdep.datasets:SST",
+        _SST,
+        {"layout": "sentence"},
+        goal=SENTIMENT,
+        num_classes=2,
+        sentences=1,
     ),
     "sst2": Sentences(
-        "SST-2 of GLUE", SST, _SST, {"layout": "glue"}, goal=SENTIMENT, num_classes=2, sentences=1
+        "SST-2 of GLUE",
+        "graphdep.datasets:SST",
+        _SST,
+        {"layout": "glue"},
+        goal=SENTIMENT,
+        num_classes=2,
+        sentences=1,
     ),
     "sst-trees": Sentences(
-        "SST-2, treebank", SST, _SST, {"layout": "trees"}, goal=SENTIMENT, num_classes=2, sentences=1
+        "SST-2, treebank",
+        "graphdep.datasets:SST",
+        _SST,
+        {"layout": "trees"},
+        goal=SENTIMENT,
+        num_classes=2,
+        sentences=1,
     ),
-    "mrpc": Sentences("MRPC", MRPC, _MRPC, goal=PARAPHRASE, num_classes=2),
+    "mrpc": Sentences("MRPC", "graphdep.datasets:MRPC", _MRPC, goal=PARAPHRASE, num_classes=2),
     "cola": _glue("cola", "CoLA", ACCEPTABILITY, sentences=1),
     "stsb": _glue("stsb", "STS-B", SIMILARITY, num_classes=1),
     "rte": _glue("rte", "RTE", ENTAILMENT),
@@ -64,9 +85,16 @@ TASKS: dict[str, Task] = {
     # As in GLUE: a part of train for validation, the dev set for testing.
     "glue-sst2": _glue("sst2", "SST-2, GLUE's splits", SENTIMENT, sentences=1),
     "glue-mrpc": _glue("mrpc", "MRPC, GLUE's splits", DUPLICATE),
-    "csv": OwnTexts("Own texts", CSVTexts, "datasets/csv", {"goal": "classification"}, goal=CLASSES),
+    "csv": OwnTexts(
+        "Own texts", "graphdep.datasets:CSVTexts", "datasets/csv", {"goal": "classification"}, goal=CLASSES
+    ),
     "csv-regression": OwnTexts(
-        "Own texts, numbers", CSVTexts, "datasets/csv", {"goal": "regression"}, goal=NUMBERS, num_classes=1
+        "Own texts, numbers",
+        "graphdep.datasets:CSVTexts",
+        "datasets/csv",
+        {"goal": "regression"},
+        goal=NUMBERS,
+        num_classes=1,
     ),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {

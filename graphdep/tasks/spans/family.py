@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-import numpy as np
-import torch
-from torch import nn
-
-from graphdep.datasets.base.targets import UNKNOWN
-from graphdep.datasets.base.text_rows import Label
-from graphdep.datasets.spans.span_dataset import SpanDataset
-from graphdep.metrics.found_labels import label_table
-from graphdep.tasks.spans.build import build_span_model
-from graphdep.tasks.spans.check_splits import check_splits
 from graphdep.tasks.spans.config import SpanConfig
-from graphdep.tasks.spans.floors import span_floors
-from graphdep.tasks.spans.frozen import span_probe_scores
-from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.tasks.spans.own_config import OwnSpanConfig
-from graphdep.tasks.spans.predict_rows import predict_rows
 from graphdep.tasks.spans.tasks import COLUMNS, TASKS
-from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
-from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.splits import Splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_family import WordFamily
-from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+    from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.spans.span_dataset import SpanDataset
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.tasks.spans.learning_task import SpanTask
+    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
+    from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.splits import Splits
+    from graphdep.vocab import RelationVocab, Vocab
 
 LOOKUP = "lookup"
 
@@ -65,6 +57,9 @@ class SpanFamily(WordFamily):
     )
 
     def build(self, config: TrainConfig, parts: Parts) -> SpanTask:
+        from graphdep.tasks.spans.build import build_span_model
+        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+
         config = cast(SpanConfig, config)
         if parts.labels is None:
             raise ValueError("'labels' must be given: they are those of the data")
@@ -80,6 +75,8 @@ class SpanFamily(WordFamily):
         model: nn.Module,
         optimizer: MakeOptimizer | None = None,
     ) -> SpanTask:
+        from graphdep.tasks.spans.learning_task import SpanTask
+
         task = config.span_task
         return SpanTask(
             model,
@@ -95,6 +92,10 @@ class SpanFamily(WordFamily):
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
+        from torch import nn
+
+        from graphdep.tasks.spans.frozen import span_probe_scores
+
         task = self._task(cast(SpanConfig, config), splits.labels() or [], nn.Identity())
         return span_probe_scores(task, [(name, splits[name]) for name in config.splits], encoder)
 
@@ -102,10 +103,17 @@ class SpanFamily(WordFamily):
         return "sentences of the test split"
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return span_floors(cast(SpanTask, task), splits["train"], splits[split], split, LOOKUP)
+        from graphdep.tasks.spans.floors import span_floors
+
+        return span_floors(cast("SpanTask", task), splits["train"], splits[split], split, LOOKUP)
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
-        task, dataset = cast(SpanTask, task), cast(SpanDataset, splits[split])
+        import numpy as np
+
+        from graphdep.datasets.base.targets import UNKNOWN
+        from graphdep.metrics.found_labels import label_table
+
+        task, dataset = cast("SpanTask", task), cast("SpanDataset", splits[split])
         target, prediction = task.compared(outputs)
         codes = task.codes(np.arange(len(dataset.labels))).tolist()
         names = {UNKNOWN: "(unknown)", **dict(zip(codes, map(str, dataset.labels)))}
@@ -121,14 +129,20 @@ class SpanFamily(WordFamily):
         relations: RelationVocab | None = None,
         labels: Sequence[Label] | None = None,
     ) -> Splits:
+        from graphdep.tasks.spans.check_splits import check_splits
+
         found = super().load(config, splits, vocab, pretrained, relations, labels)
         check_splits(cast(SpanConfig, config), found)
         return found
 
     def comparable(self, mine: Splits, other: Splits) -> bool:
+        import torch
+
         # Other trees and words leave the labels as they are.
         same = mine.labels() == other.labels()
         return mine is other or (same and torch.equal(mine.targets("test"), other.targets("test")))
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        return predict_rows(cast(SpanTask, task), request)
+        from graphdep.tasks.spans.predict_rows import predict_rows
+
+        return predict_rows(cast("SpanTask", task), request)

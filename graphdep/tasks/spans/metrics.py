@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import sklearn
-
-from graphdep.metrics import ACCURACY, Metric
+from graphdep.metrics.classification import ACCURACY, SCIKIT_LEARN
 from graphdep.metrics.found_labels import WORD_F1, WORD_MACRO_F1
+from graphdep.metrics.metric import Metric
 
 _OVER = "over the examples of the split; a label that training does not have is wrong"
 SPAN_METRICS: tuple[Metric, ...] = (
-    replace(
-        ACCURACY, signature=f"accuracy: share of right labels {_OVER} (scikit-learn {sklearn.__version__})"
-    ),
+    replace(ACCURACY, signature=f"accuracy: share of right labels {_OVER} ({SCIKIT_LEARN})"),
     replace(WORD_F1, signature=f"f1: micro-averaged F1 of all labels but that of no finding, {_OVER}"),
     replace(
         WORD_MACRO_F1,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from graphdep.datasets.base.text_rows import check_columns, check_suffix
+from graphdep.datasets.spans.span_rows import column_of
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.training.family.setting import setting
 
@@ -52,6 +54,12 @@ class OwnSpanConfig(SpanConfig, kind="own-spans"):
     @property
     def splits(self) -> tuple[str, ...]:
         return super().splits if self.test is not None else ("train", "val")
+
+    def check_sources(self) -> None:
+        super().check_sources()
+        for name, path in self.own_files().items():
+            check_suffix(name, path)
+            check_columns(path, [column_of(path, self.text_columns or "text"), self.label_column or "label"])
 
     def dataset_options(self, split: str) -> dict[str, Any]:
         files = {name: getattr(self, name) for name in _FILES}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.datasets.spans.conll04 import NONE, CoNLL04
-from graphdep.datasets.spans.own_spans import OwnSpans
-from graphdep.datasets.spans.semeval2010_task8 import LABELS, OTHER, RELATIONS, SemEval2010Task8
-from graphdep.datasets.spans.semeval2014_aspects import SemEval2014Aspects
+from graphdep.datasets.spans.label_names import LABELS, NONE, OTHER, RELATIONS
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.tasks.spans.metrics import SPAN_METRICS
 from graphdep.tasks.spans.own_task import OwnMarkedSpans
@@ -23,15 +20,20 @@ _BY_F1 = (SPAN_METRICS[1], SPAN_METRICS[2], SPAN_METRICS[0])
 TASKS: dict[str, Task] = {
     "semeval2010": Spans(
         "SemEval-2010 Task 8",
-        SemEval2010Task8,
+        "graphdep.datasets:SemEval2010Task8",
         "datasets/semeval2010",
         outside=OTHER,
         main=(_SEMEVAL, *SPAN_METRICS[:2]),
         numbers=_CODES,
     ),
-    "conll04": Spans("CoNLL04", CoNLL04, "datasets/conll04", outside=NONE, main=_BY_F1),
-    "aspects": Spans("SemEval-2014 aspects", SemEval2014Aspects, "datasets/semeval2014-aspects", num_spans=1),
-    "spans": OwnMarkedSpans("Own spans", OwnSpans, "datasets/spans", gold_trees=True),
+    "conll04": Spans("CoNLL04", "graphdep.datasets:CoNLL04", "datasets/conll04", outside=NONE, main=_BY_F1),
+    "aspects": Spans(
+        "SemEval-2014 aspects",
+        "graphdep.datasets:SemEval2014Aspects",
+        "datasets/semeval2014-aspects",
+        num_spans=1,
+    ),
+    "spans": OwnMarkedSpans("Own spans", "graphdep.datasets:OwnSpans", "datasets/spans", gold_trees=True),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
     "conll04": ("test_f1", "test_macro_f1", "test_accuracy", "val_f1"),

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from torch_geometric.transforms import BaseTransform
-
-from graphdep.datasets.base.text_rows import Label
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.lookup import registry
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.splits import Splits
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.vocab import RelationVocab, Vocab
 
 if TYPE_CHECKING:
+    from torch_geometric.transforms import BaseTransform
+
+    from graphdep.datasets.base.text_rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.training.family.family import TaskFamily
+    from graphdep.training.family.learning_task import LearningTask
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.splits import Splits
+    from graphdep.training.family.train_config import TrainConfig
+    from graphdep.vocab import RelationVocab, Vocab
 
 
 def family_of(task: str) -> TaskFamily:

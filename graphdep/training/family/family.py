@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from torch_geometric.data import Data
-from torch_geometric.transforms import BaseTransform
-
-from graphdep.data import trees_data
-from graphdep.parsing import Parser, enhance
-from graphdep.parsing.joining import parse_joined
-from graphdep.sentence import Sentence
-from graphdep.training.family.edges import preset_edges, with_trees
-from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.family.learning_task import LearningTask, Outputs
-from graphdep.training.family.loading import load_corpus
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.family.published import Published
 from graphdep.training.family.split_scores import SplitScores
-from graphdep.training.family.splits import Splits
 from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from torch_geometric.data import Data
+    from torch_geometric.transforms import BaseTransform
+
     from graphdep.datasets.base.text_rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.parsing import Parser
+    from graphdep.sentence import Sentence
+    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
+    from graphdep.training.family.learning_task import LearningTask, Outputs
+    from graphdep.training.family.parts import Parts
+    from graphdep.training.family.published import Published
+    from graphdep.training.family.splits import Splits
+    from graphdep.training.family.task import Task
+    from graphdep.training.family.train_config import TrainConfig
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -134,10 +130,14 @@ class TaskFamily(ABC):
         labels: Sequence[Label] | None = None,
     ) -> Splits:
         """Splits of the corpus; arguments as of :func:`~graphdep.training.load_splits`."""
+        from graphdep.training.family.loading import load_corpus
+
         return load_corpus(config, splits, vocab, pretrained, relations, labels)
 
     def edges(self, config: TrainConfig) -> BaseTransform:
         """The tree control, the edges, and their types where the model needs and the edges lack them."""
+        from graphdep.training.family.edges import with_trees
+
         return with_trees(config, [] if config.edges is None else self.own_edges(config, config.edges))
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
@@ -146,6 +146,8 @@ class TaskFamily(ABC):
         Raises:
             ValueError: If the models have no use for them.
         """
+        from graphdep.training.family.edges import preset_edges
+
         return [preset_edges(config, name)]
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
@@ -187,6 +189,11 @@ class TaskFamily(ABC):
         Raises:
             ValueError: If the model takes another number of texts.
         """
+        from graphdep.data import trees_data
+        from graphdep.parsing import enhance
+        from graphdep.parsing.joining import parse_joined
+        from graphdep.training.family.pretrained import backbone_of
+
         trees, _ = parse_joined(parser, texts)
         arcs = getattr(config, "arcs", "basic")
         trees = trees if arcs == "basic" else enhance(trees, level=arcs)

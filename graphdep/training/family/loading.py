@@ -45,7 +45,7 @@ def load_corpus(
             **task.options,
             **config.dataset_options(split),
         }
-        datasets[split] = dataset = task.dataset(config.root or task.root, split=split, **options)
+        datasets[split] = dataset = task.corpus(config.root or task.root, split=split, **options)
         vocab = vocab or dataset.vocab
         relations = relations or dataset.relations
     assert vocab is not None

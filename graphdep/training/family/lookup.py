@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphdep.training.family.task import Task
+if TYPE_CHECKING:
+    from graphdep.training.family.task import Task
 
 # A name and no import: tasks know training, and training knows no task.
 _REGISTRY = "graphdep.tasks.registry"

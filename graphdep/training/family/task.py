@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphdep.datasets.base.known_options import option_names
-from graphdep.datasets.base.parsed_dataset import ParsedDataset
-from graphdep.metrics import Metric
+
+if TYPE_CHECKING:
+    from graphdep.datasets.base.parsed_dataset import ParsedDataset
+    from graphdep.metrics import Metric
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,9 @@ class Task(ABC):
 
     Args:
         title: What it is called in tables.
-        dataset: Makes a split: ``dataset(root, split=..., parser=..., vocab=..., ...)``.
+        dataset: Makes a split: ``dataset(root, split=..., parser=..., vocab=..., ...)``. Or its name, such
+            as ``"graphdep.datasets:SICK"``, which is imported when the corpus is needed: a task can be told
+            of without.
         root: The corpus' folder, where none is given.
         options: Further arguments of ``dataset``. (default: none)
         defaults: Settings that a run on it has unless it is given others. (default: none)
@@ -27,7 +32,7 @@ class Task(ABC):
     """
 
     title: str
-    dataset: Callable[..., ParsedDataset]
+    dataset: Callable[..., ParsedDataset] | str
     root: str
     options: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
@@ -36,9 +41,17 @@ class Task(ABC):
 
     kind: ClassVar[str]
 
+    @property
+    def corpus(self) -> Callable[..., ParsedDataset]:
+        """What makes a split, imported."""
+        if not isinstance(self.dataset, str):
+            return self.dataset
+        made: Callable[..., ParsedDataset] = resolve_name(self.dataset)
+        return made
+
     def takes(self, option: str) -> bool:
         """Whether the dataset has an option of that name."""
-        return option in option_names(self.dataset)
+        return option in option_names(self.corpus)
 
     @property
     @abstractmethod

@@ -9,17 +9,18 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
+from graphdep.io.extras import check_transformers
 from graphdep.io.limits import LIMITS, check_limit
+from graphdep.parsing.resolver import check_parser
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.noisy_trees import NOISY_TREES
 from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
-from graphdep.transforms import edge_names, preset_options, resolve
-from graphdep.transforms._identity import identity
-from graphdep.transforms.registry import check_known, is_known, is_own
+from graphdep.transforms.registry import check_known, edge_names, is_known, is_own, preset_options, resolve
 
 _TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES)
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
@@ -260,10 +261,14 @@ class TrainConfig:
 
     def data_settings(self) -> dict[str, Any]:
         """All settings that the examples depend on: runs that share them share their data."""
-        names = ("task", "parser", "root", "raw_from", "limit_train", "min_freq")
+        names = ("task", "root", "raw_from", "limit_train", "min_freq")
         own = {split: self.dataset_options(split) for split in self.splits}
-        gold = {"parser": "gold"} if self.trees == "gold" else {}
-        return {**{name: getattr(self, name) for name in names}, **own, **gold}
+        return {**{name: getattr(self, name) for name in names}, **own, "parser": self._parser}
+
+    @property
+    def _parser(self) -> str:
+        """What gives the trees."""
+        return "gold" if self.trees == "gold" else self.parser
 
     @classmethod
     def of_task(cls, task: str | None = None) -> type[TrainConfig]:
@@ -332,6 +337,29 @@ class TrainConfig:
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise ValueError(f"unknown setting {key!r}{hint}; the settings are {', '.join(known)}")
 
+    def own_files(self) -> dict[str, Path]:
+        """The user's own files by split, where the settings name any."""
+        names = ("train", "val", "test")
+        given = {name: getattr(self, name) for name in names if name in self.__dataclass_fields__}
+        return {name: Path(file).expanduser() for name, file in given.items() if file is not None}
+
+    def check_sources(self) -> None:
+        """Finds out what is missing, as far as that is told without reading a corpus, and without PyTorch.
+
+        Raises:
+            FileNotFoundError: If a file of one's own is.
+            ValueError: If it lacks a column, or there is no such parser.
+            ParserUnavailableError: If a parser's library or models are missing.
+            ImportError: If the package of an extra is.
+        """
+        if self.pretrained:
+            check_transformers()
+        for name, path in self.own_files().items():
+            if not path.is_file():
+                raise FileNotFoundError(f"no file {path}, which is {name!r}")
+        if self._parser != "gold":
+            check_parser(self._parser, getattr(self, "arcs", "basic"))
+
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
@@ -376,6 +404,8 @@ class TrainConfig:
         """The settings that name edges of your own, and what those are: how they print, and a digest of what
         they do.
         """
+        from graphdep.transforms._identity import identity
+
         names = {setting: getattr(self, setting) for setting in self.edge_settings}
         return {setting: identity(resolve(name)) for setting, name in names.items() if name and is_own(name)}
 

@@ -77,7 +77,8 @@ class WordSettings(EncoderSettings):
         """Raises :class:`ValueError` where an option is not one of the corpus."""
         task = resolve_task(self.task)
         for name, value in self._given().items():
-            if not task.takes(self.corpus_options[name]):
+            usual = self.__dataclass_fields__[name].default
+            if value != usual and not task.takes(self.corpus_options[name]):
                 raise ValueError(f"{name!r} is not for task {self.task!r} (got {value!r})")
 
     def _given(self) -> dict[str, Any]:

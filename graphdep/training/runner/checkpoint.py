@@ -15,7 +15,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
-from graphdep.io.archive import check_archive
+from graphdep.io.archive import check_archive, check_checkpoint
 from graphdep.io.checks import check_name, shown
 from graphdep.training.family.by_task import build_task
 from graphdep.training.family.learning_task import LearningTask
@@ -153,10 +153,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
             code in it is run.
     """
-    if os.path.isdir(path):
-        raise FileNotFoundError(f"{os.fspath(path)} is a folder: name its best.ckpt")
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    check_checkpoint(path)
     check_archive(path)
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)

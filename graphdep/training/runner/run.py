@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lightning as L
+import sklearn.metrics  # noqa: F401 (the first validation would take the time that this takes)
 import torch
 from rich.console import Console
 from torch import Tensor

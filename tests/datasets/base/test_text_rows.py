@@ -5,10 +5,11 @@ import json
 import re
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.base.text_rows import read_text_rows
+from graphdep.datasets.base.text_rows import _MAX_NUMBER, check_columns, read_text_rows
 
 COLUMNS = ["text", "label"]
 
@@ -129,3 +130,20 @@ def test_what_was_written_is_read(tmp_path_factory, rows, suffix):
         else:
             file.writelines(json.dumps(dict(zip(COLUMNS, row))) + "\n" for row in rows)
     assert [tuple(row.values.values()) for row in read_text_rows(path, COLUMNS)] == rows
+
+
+def test_columns_are_checked_by_the_first_row(tmp_path):
+    for name, content in {
+        "x.csv": "text,label\nfine,1\nno second cell\n",
+        "x.jsonl": '{"text": 1, "label": 2}\nno\n',
+    }.items():
+        path = write(tmp_path, name, content)
+        check_columns(path, COLUMNS)
+        with pytest.raises(
+            ValueError, match=re.escape(f"{path}:1: no column 'stars'; the columns are text, label")
+        ):
+            check_columns(path, ["text", "stars"])
+
+
+def test_the_largest_number_is_that_of_32_bits():
+    assert torch.finfo(torch.float32).max == _MAX_NUMBER

@@ -13,7 +13,7 @@ from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE, check_bio, with_insides
-from graphdep.datasets.labels.column import LISTS, Column
+from graphdep.datasets.labels.column import Column, mark_column
 from graphdep.datasets.labels.label_dataset import LabelDataset
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.own.own_sentences import (
@@ -240,19 +240,6 @@ class OwnLabels(OwnFiles, LabelDataset):
 
 def _have(count: int) -> str:
     return f"{plural(count, 'example')} {'has' if count == 1 else 'have'}"
-
-
-def mark_column(key: str) -> Column:
-    """The column that marks words.
-
-    Raises:
-        ValueError: If it is no key of FEATS or MISC.
-    """
-    name, _, part = key.partition(":")
-    if name not in LISTS or not part:
-        keys = " or ".join(f"{name}:KEY" for name in LISTS)
-        raise ValueError(f"'mark_key' must be {keys} (got {key!r})")
-    return Column(key)
 
 
 def _check_bio(example: LabelledWords) -> None:

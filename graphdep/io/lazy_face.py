@@ -1,0 +1,60 @@
+"""A package that hands on what its files have, and imports a file when one of its names is asked for."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from types import ModuleType
+from typing import Any
+
+
+def lazy_face(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` (PEP 562) of a package whose ``__init__.py`` imports names under
+    ``if TYPE_CHECKING:`` alone.
+
+    That block is the one list of what is where: type checkers and editors read it, and so does this. A name
+    is imported when it is first asked for, by ``package.Name`` or ``from package import Name``, and so is a
+    module of the package. No name may be that of a module in the same folder, which ``import`` would put in
+    its place.
+
+    Args:
+        package: Name of the package, whose ``__spec__`` is there: ``__name__``.
+
+    Raises:
+        ImportError: If the package is there without its source.
+    """
+    module = sys.modules[package]
+    where = _imported_for_types(module)
+
+    def get(name: str) -> Any:
+        if name in where:
+            value = getattr(importlib.import_module(where[name]), name)
+        elif not name.startswith("__") and PathFinder.find_spec(f"{package}.{name}", module.__path__):
+            value = importlib.import_module(f"{package}.{name}")
+        else:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(module, name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(module), *where})
+
+    return get, names
+
+
+def _imported_for_types(module: ModuleType) -> dict[str, str]:
+    """The names that a module imports under ``if TYPE_CHECKING:``, each with the module that has it."""
+    loader: Any = getattr(module.__spec__, "loader", None)
+    source = loader.get_source(module.__name__)
+    if source is None:
+        raise ImportError(f"{module.__name__} cannot be imported without its source, __init__.py")
+    blocks = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    ]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}

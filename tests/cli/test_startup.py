@@ -1,0 +1,113 @@
+"""What is asked before the work answers at once: PyTorch and its like take seconds to import."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import graphdep
+
+HEAVY = (
+    *("torch", "torch_geometric", "lightning", "stanza", "sklearn", "transformers", "matplotlib"),
+    *("scipy", "pandas", "nltk", "spacy"),
+)
+# One process for all, in which nothing heavy may ever be imported. Prints the answers.
+ASK = """
+import contextlib, io, json, os, sys
+{before}
+answers = []
+for environment, arguments in {asked!r}:
+    os.environ.update(environment)
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            app(arguments, prog_name="graphdep")
+        except SystemExit as end:
+            code = end.code
+    loaded = [name for name in {heavy!r} if name in sys.modules]
+    answers.append((code, out.getvalue() + err.getvalue(), loaded))
+print(json.dumps(answers))
+"""
+
+
+def python(code: str, folder: Path) -> str:
+    package = str(Path(graphdep.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": package, "COLUMNS": "150"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ask(folder: Path, *asked: tuple[dict[str, str], list[str]]) -> list[tuple[int, str]]:
+    code = ASK.format(before="from graphdep.cli import app", asked=list(asked), heavy=HEAVY)
+    answers = json.loads(python(code, folder))
+    for (_, arguments), (_, _, loaded) in zip(asked, answers):
+        assert not loaded, f"graphdep {' '.join(arguments)} imports {', '.join(loaded)}"
+    return [(code, text) for code, text, _ in answers]
+
+
+def test_the_package_is_imported_alone(tmp_path):
+    code = "import sys, graphdep\nfrom graphdep import ConlluError\ndir(graphdep), graphdep.Sentence.chain(['a'])"
+    loaded = f"{code}\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    assert python(loaded, tmp_path).split() == []
+
+
+def test_help_version_and_wrong_options(tmp_path):
+    commands = [
+        *("parse", "train", "evaluate", "generate", "rank", "embed", "predict", "submit", "models", "ablate"),
+        *("compare", "needs-structure", "attention", "human-eval", "demo"),
+    ]
+    asked = [["--help"], ["--version"], ["train", "--foo"], ["nosuch"]]
+    found = ask(tmp_path, *(({}, arguments) for arguments in [*asked, *([c, "--help"] for c in commands)]))
+    assert [code for code, _ in found] == [0, 0, 2, 2, *[0] * len(commands)]
+    assert all(name in found[0][1] for name in commands)
+    assert found[1][1].strip() == f"graphdep {graphdep.__version__}"
+    assert "--foo" in found[2][1]
+    assert "sick-e" in found[4 + commands.index("train")][1]
+
+
+def test_completion(tmp_path):
+    words = {"_GRAPHDEP_COMPLETE": "complete_bash", "COMP_WORDS": "graphdep ne", "COMP_CWORD": "1"}
+    ((_, text),) = ask(tmp_path, (words, []))
+    assert text.split() == ["needs-structure"]
+
+
+def test_what_can_be_refused_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\nfine,good\n")
+    (tmp_path / "a.txt").write_text("fine\n")
+    own = ["--train", "a.csv", "--text-columns", "body", "--label-column", "label"]
+    refused = {
+        "task 'nosuch' is unknown": ["train", "--task", "nosuch"],
+        "unknown setting 'nosuch'": ["train", "--set", "nosuch=1"],
+        "'heads' takes a whole number": ["train", "--set", "heads=four"],
+        "no model 'nosuch'": ["ablate", "--task", "ubuntu", "--models", "bert,nosuch"],
+        "'edges' must be one of": ["train", "--task", "up", "--edges", "nosuch"],
+        "unknown parser 'nosuch'": ["train", "--parser", "nosuch"],
+        "no.conllu: No such file": ["train", "--parser", "conllu:no.conllu"],
+        "no column 'body'; the columns are text, label": ["train", "--task", "csv", *own],
+        "no file no.csv, which is 'test'": ["train", "--task", "csv", *own, "--test", "no.csv"],
+        "'train' must end in .csv": ["train", "--task", "spans", "--train", "a.txt"],
+        "'train' must end in .jsonl": ["train", "--task", "labels", "--train", "a.csv"],
+        "--train is for files of your own": ["train", "--task", "sick-e", "--train", "a.csv"],
+        "no checkpoint at no.ckpt": ["evaluate", "--checkpoint", "no.ckpt"],
+        "no.csv: No such file": ["predict", "--checkpoint", "a.csv", "--input", "no.csv"],
+        "'--checkpoint' must be TASK=FILE": ["submit", "--checkpoint", "no.ckpt", "--output", "out"],
+    }
+    found = ask(tmp_path, *(({}, arguments) for arguments in refused.values()))
+    for message, (code, text) in zip(refused, found):
+        assert code == 2, text
+        assert message in text
+
+
+def test_a_missing_extra_is_told_of(tmp_path):
+    hidden = "sys.modules['transformers'] = sys.modules['spacy'] = None\nfrom graphdep.cli import app"
+    asked = [({}, ["train", "--model", "bert"]), ({}, ["train", "--parser", "spacy:en_core_web_sm"])]
+    names = [name for name in HEAVY if name not in ("transformers", "spacy")]
+    answers = json.loads(python(ASK.format(before=hidden, asked=asked, heavy=names), tmp_path))
+    assert [(code, loaded) for code, _, loaded in answers] == [(2, []), (2, [])]
+    assert "install graphdep[pretrained]" in answers[0][1]
+    assert "graphdep[spacy]" in answers[1][1]

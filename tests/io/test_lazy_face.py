@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import pytest
+
+import graphdep
+from graphdep.io.lazy_face import lazy_face
+
+FACE = """
+from typing import TYPE_CHECKING
+from graphdep.io.lazy_face import lazy_face
+if TYPE_CHECKING:
+    from math import pi
+    from lazy_example.one import ONE, Uno
+__all__ = ["ONE", "Uno", "pi"]
+__getattr__, __dir__ = lazy_face(__name__)
+"""
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    folder = tmp_path / "lazy_example"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "__init__.py").write_text(FACE)
+    (folder / "one.py").write_text("ONE = 1\nclass Uno: pass\n")
+    (folder / "inner" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("lazy_example")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lazy_example"]:
+        del sys.modules[name]
+
+
+def test_a_name_imports_its_file(example):
+    assert "lazy_example.one" not in sys.modules
+    assert {"ONE", "Uno", "pi"} <= {*dir(example)}
+    assert "lazy_example.one" not in sys.modules
+    assert example.ONE == 1
+    assert "lazy_example.one" in sys.modules
+    assert vars(example)["ONE"] == 1  # asked for once
+
+
+def test_all_ways_to_a_name(example):
+    from lazy_example import Uno
+
+    names: dict[str, object] = {}
+    exec("from lazy_example import *", names)
+    assert names["Uno"] is Uno is example.one.Uno
+    assert names["pi"] == pytest.approx(3.14, abs=0.01)
+
+
+def test_modules_are_there_without_an_import_of_their_own(example):
+    assert example.inner.__name__ == "lazy_example.inner"
+
+
+@pytest.mark.parametrize("name", ["Due", "__wrapped__", "two"])
+def test_a_wrong_name_is_named(example, name):
+    with pytest.raises(AttributeError, match=f"module 'lazy_example' has no attribute '{name}'"):
+        getattr(example, name)
+    with pytest.raises(ImportError, match=name):
+        exec(f"from lazy_example import {name}")
+
+
+def test_without_its_source_it_says_so(example, monkeypatch):
+    monkeypatch.setattr(type(example.__spec__.loader), "get_source", lambda self, name: None)
+    with pytest.raises(ImportError, match="lazy_example cannot be imported without its source"):
+        lazy_face("lazy_example")
+
+
+def lazy_packages() -> list[str]:
+    names = ["graphdep", *(m.name for m in pkgutil.walk_packages(graphdep.__path__, "graphdep.") if m.ispkg)]
+    modules = map(importlib.import_module, names)
+    return [module.__name__ for module in modules if hasattr(module, "lazy_face") or module is graphdep]
+
+
+@pytest.mark.parametrize("package", lazy_packages())
+def test_no_name_is_that_of_a_module_beside_it(package):
+    """Which an import of the module would put in the place of the name."""
+    module = importlib.import_module(package)
+    beside = {found.name for found in pkgutil.iter_modules(module.__path__)}
+    assert not beside & {*module.__all__}
+
+
+def test_the_package_as_before():
+    assert dir(graphdep) == sorted([*graphdep.__all__, "__version__"])
+    with pytest.raises(AttributeError, match="module 'graphdep' has no attribute 'Sentences'"):
+        _ = graphdep.Sentences
+    assert graphdep.vocab.RelationVocab is graphdep.RelationVocab
