@@ -51,7 +51,8 @@ def ask(folder: Path, *asked: tuple[dict[str, str], list[str]]) -> list[tuple[in
 
 
 def test_the_package_is_imported_alone(tmp_path):
-    code = "import sys, graphdep\nfrom graphdep import ConlluError\ndir(graphdep), graphdep.Sentence.chain(['a'])"
+    code = "import sys, graphdep\nfrom graphdep import ConlluError\n"
+    code += "dir(graphdep), graphdep.Sentence.chain(['a'])"
     loaded = f"{code}\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
     assert python(loaded, tmp_path).split() == []
 
