@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from graphdep.nn.conv.sia_conv import MASKS
+from graphdep.nn.models.selection_model import READOUTS
 from graphdep.nn.models.sia import BLOCKS
 from graphdep.tasks.selection.config import SelectionConfig
 
@@ -9,3 +10,4 @@ def test_choices_are_those_of_the_layer():
     """Settings do not import it."""
     assert SelectionConfig.choices["sia_block"] == BLOCKS
     assert SelectionConfig.choices["sia_mask"] == MASKS
+    assert SelectionConfig.choices["readout"] == READOUTS
