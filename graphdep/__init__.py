@@ -16,7 +16,7 @@ Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_face import lazy_face as _lazy_face
+from graphdep.io.lazy_face import lazy_face
 from graphdep.io.moved_modules import find_moved_modules as _find_moved_modules
 from graphdep.version import __version__ as __version__
 
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 # PyTorch and PyTorch Geometric, which most of them need, take seconds to import.
-__getattr__, _ = _lazy_face(__name__)
+__getattr__, _ = lazy_face(__name__)
 _find_moved_modules()
 
 
