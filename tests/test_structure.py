@@ -21,6 +21,7 @@ FLOORS = (
     ("graphdep.metrics", "graphdep.vocab", "graphdep.parsing"),
     ("graphdep.data",),
     ("graphdep.transforms", "graphdep.decoding"),
+    ("graphdep.nn.dropout",),
     ("graphdep.nn.attention",),
     ("graphdep.nn.conv", "graphdep.nn._layout"),
     ("graphdep.nn.models",),

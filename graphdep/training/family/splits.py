@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Sampler, SequentialSampler
+from torch.utils.data import DataLoader, Dataset, Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader as GraphLoader
 
 from graphdep.data import StoredBatches
@@ -108,8 +108,7 @@ class Splits:
         batches["generator"] = torch.Generator().manual_seed(config.seed)
         if StoredBatches.serves(dataset):
             cut = StoredBatches(dataset, dataset.follow_batch)
-            numbers: Any = range(len(dataset))
-            return DataLoader(numbers, collate_fn=cut, **batches)
+            return DataLoader(_Numbered(dataset), collate_fn=cut, **batches)
         return GraphLoader(dataset, follow_batch=dataset.follow_batch, **batches)
 
     def digest(self) -> str:
@@ -146,6 +145,22 @@ class Splits:
             },
             **({"notes": notes} if notes else {}),
         }
+
+
+class _Numbered(Dataset[Any]):
+    """A dataset of which a batch is given the numbers of its examples."""
+
+    def __init__(self, dataset: ParsedDataset | SelectionDataset) -> None:
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, number: int) -> Any:
+        return self.dataset[number]
+
+    def __getitems__(self, numbers: list[int]) -> list[int]:
+        return numbers
 
 
 def example_sizes(dataset: ParsedDataset) -> Tensor:
