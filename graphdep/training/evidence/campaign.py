@@ -187,18 +187,21 @@ class Campaign:
 
     def _keys(self, design: Design, table: Table, row: str) -> list[RunKey]:
         """All runs of a row that can be asked for now: those that choose a setting come first."""
-        tries = [RunKey(table.digest, row, text, 0) for text in design.tries]
+        tuning = design.tuning(table)
+        tries = [RunKey(tuning.digest, row, text, 0) for text in design.tries]
         known = self.ledgers[design.name].runs
+        own = tries if tuning is table else []
         if any(key not in known and not self._has_failed(design, key) for key in tries):
-            return tries
-        return tries + [RunKey(table.digest, row, "", seed) for seed in range(table.seeds)]
+            return own
+        return own + [RunKey(table.digest, row, "", seed) for seed in range(table.seeds)]
 
     def _chosen(self, design: Design, table: Table, key: RunKey) -> dict[str, Any]:
         """The setting that a row is tuned to, or that is tried."""
         if not design.tries or key.tune:
             return design.tries.get(key.tune, {})
         runs, metric = self.ledgers[design.name].runs, resolve_task(design.task).metrics[0]
-        tried = {text: runs.get(key._replace(tune=text, seed=0), {}) for text in design.tries}
+        digest = design.tuning(table).digest
+        tried = {text: runs.get(RunKey(digest, key.row, text, 0), {}) for text in design.tries}
         scored = {text: run[f"val_{metric.name}"] for text, run in tried.items() if run}
         if not scored:
             raise ValueError(
@@ -270,7 +273,7 @@ class Campaign:
 
     def _state(self, design: Design, table: Table) -> State:
         ledger = self.ledgers[design.name]
-        tries = len(design.tries)
+        tries = len(design.tries) if design.tuning(table) is table else 0
         done = [key for key in ledger.runs if key.digest == table.digest]
         done = [key for key in done if key.row in table.rows and (key.tune or key.seed < table.seeds)]
         errors = {}

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,8 @@ class Design:
         files: Settings that name files or folders, relative to the folder of raw data.
         tune: Values of settings that are tried for each row with seed 0, each with each; the best on the
             validation split are taken.
+        tuned_on: Name of the table whose tries choose for all tables; it must have their rows.
+            (default: :obj:`None`, each table tries for itself)
         tables: The tables.
         claims: The claims.
 
@@ -74,6 +76,7 @@ class Design:
     metric: str
     files: Mapping[str, str] = field(default_factory=dict)
     tune: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    tuned_on: str | None = None
     tables: tuple[Table, ...] = ()
     claims: tuple[Claim, ...] = ()
 
@@ -84,11 +87,13 @@ class Design:
         Raises:
             ValueError: If a key is missing or unknown, or a row, a setting or a claim is none.
         """
-        known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files", "tune"}
+        known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files", "tune", "tuned_on"}
         _check_keys("a design", values, known | {"tables", "claims"}, ("title", "task", "metric"))
         tune = {key: tuple(given) for key, given in values.get("tune", {}).items()}
-        files = values.get("files", {})
+        files, tuned_on = values.get("files", {}), values.get("tuned_on")
         tables = tuple(_table(values, one, files, tune) for one in values.get("tables", [{"name": ""}]))
+        if tuned_on is not None:
+            tables = _tuned_on(tables, tuned_on, tune)
         claims = tuple(
             Claim(**{"table": tables[0].name, "metric": values["metric"], **one})
             for one in values.get("claims", [])
@@ -100,6 +105,7 @@ class Design:
             metric=values["metric"],
             files=files,
             tune=tune,
+            tuned_on=tuned_on,
             tables=tables,
             claims=claims,
         )
@@ -115,6 +121,10 @@ class Design:
             return {}
         tried = (dict(zip(self.tune, values)) for values in product(*self.tune.values()))
         return {",".join(f"{name}={value}" for name, value in one.items()): one for one in tried}
+
+    def tuning(self, table: Table) -> Table:
+        """The table whose tries choose the settings of a table: itself unless :obj:`tuned_on` says."""
+        return next((one for one in self.tables if one.name == self.tuned_on), table)
 
     def config(self, table: Table, row: str, seed: int, **more: Any) -> TrainConfig:
         """The settings of a run."""
@@ -161,6 +171,22 @@ def _table(
         settings=settings,
         digest=hashlib.sha256(said.encode()).hexdigest()[:8],
     )
+
+
+def _tuned_on(tables: Sequence[Table], name: str, tune: Mapping[str, Any]) -> tuple[Table, ...]:
+    """The tables; runs of those that are tuned on another are told from runs that tried for themselves."""
+    chosen = next((table for table in tables if table.name == name), None)
+    if chosen is None or not tune:
+        names = ", ".join(repr(table.name) for table in tables)
+        raise ValueError(f"'tuned_on' must name a table, with 'tune' (got {name!r}; there are {names})")
+    for table in tables:
+        if missing := [row for row in table.rows if row not in chosen.rows]:
+            raise ValueError(f"table {table.name!r}: row {missing[0]!r} is not tuned on {name!r}")
+    return tuple(table if table is chosen else _renamed(table, chosen.digest) for table in tables)
+
+
+def _renamed(table: Table, by: str) -> Table:
+    return replace(table, digest=hashlib.sha256(f"{table.digest} {by}".encode()).hexdigest()[:8])
 
 
 def _check_keys(what: str, values: Mapping[str, Any], known: Iterable[str], needed: Sequence[str]) -> None:

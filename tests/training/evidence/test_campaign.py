@@ -77,6 +77,23 @@ def test_a_row_waits_for_its_tuning_and_takes_the_best(campaign):
         again.config(design, table, RunKey(table.digest, "transformer", "", 1))
 
 
+def test_a_table_may_take_what_another_is_tuned_to(campaign):
+    tables = [{"name": "large", "order": 1}, {"name": "small", "order": 0, "settings": {"limit_train": 10}}]
+    values = {"tune": {"lr": [0.1, 0.2]}, "tuned_on": "large", "tables": tables, "seeds": 1}
+    first = campaign({**values, "claims": []})
+    (design,), (large, small) = first.designs, first.designs[0].tables
+    assert [key.digest for _, _, key in first.left()] == [large.digest] * 4  # small waits, whatever its order
+    assert [(state.table, state.left) for state in first.states()] == [("small", 2), ("large", 6)]
+    for row, better in (("transformer", 0.1), ("dt", 0.2)):
+        for lr in (0.1, 0.2):
+            scores = {"val_accuracy": float(lr == better), "epochs": 1, "seconds_per_epoch": 1}
+            first.ledgers["d0"].add(RunKey(large.digest, row, f"lr={lr}", 0), scores)
+    again = campaign({**values, "claims": []})
+    assert [key.digest for _, _, key in again.left()] == [small.digest] * 2 + [large.digest] * 2
+    for row, better in (("transformer", 0.1), ("dt", 0.2)):
+        assert again.config(design, small, RunKey(small.digest, row, "", 0)).lr == better
+
+
 def test_runs_from_first_to_verdict(campaign, tmp_path):
     """Out of time, it goes on; a file that is missing and a run that dies are failures of theirs alone."""
     broken = {"files": {"raw_from": "nowhere"}, "claims": []}

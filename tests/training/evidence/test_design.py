@@ -37,6 +37,17 @@ def test_tables_inherit_from_the_design():
     assert (config.model, config.seed, config.lr, config.patience) == ("dt", 2, 0.5, None)
 
 
+def test_runs_tuned_on_another_table_are_other_runs():
+    both = {
+        **SMALL,
+        "tune": {"lr": [0.1]},
+        "tables": [{"name": "a"}, {"name": "b", "settings": {"clip": 1.0}}],
+    }
+    alone, tuned = Design.of("d", both).tables, Design.of("d", {**both, "tuned_on": "a"}).tables
+    assert alone[0].digest == tuned[0].digest
+    assert alone[1].digest != tuned[1].digest
+
+
 def test_what_is_tried_is_each_value_with_each():
     design = Design.of("d", {**SMALL, "tune": {"lr": [0.1, 0.2], "position_embedding": [True, False]}})
     assert design.tries == {
@@ -69,6 +80,15 @@ def test_more_seeds_and_rows_are_the_same_runs_and_other_settings_are_not():
         ({"tables": [{"rows": ["dt"]}]}, "a table needs 'name'"),
         ({"tune": {"lr": [1.0], "clip": [1.0, -1.0]}}, "'clip' must be above 0"),
         ({"tune": {"lr": [-1.0]}}, "'lr' must be"),
+        ({"tune": {"lr": [0.1]}, "tuned_on": "x"}, "'tuned_on' must name a table.*got 'x'; there are ''"),
+        (
+            {
+                "tune": {"lr": [0.1]},
+                "tuned_on": "a",
+                "tables": [{"name": "a", "rows": ["dt"]}, {"name": "b"}],
+            },
+            "table 'b': row 'transformer' is not tuned on 'a'",
+        ),
         ({"claims": [{**CLAIM, "a": "tree"}]}, "claim c: no row 'tree'; there are transformer, dt"),
         ({"claims": [{**CLAIM, "table": "x"}]}, "claim c: no table 'x'"),
     ],
