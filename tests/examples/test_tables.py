@@ -39,7 +39,7 @@ transformer / dev F1 = -
 """
 DESIGN = """
 title = "roles"
-task = "agreement"
+task = "propbank-ewt"
 metric = "test_f1"
 rows = ["transformer", "dt", "dt@parser", "dra"]
 seeds = 3

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.training.evidence.claim import Claim
+from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.settings import parse_settings
 from graphdep.training.family.train_config import TrainConfig
 
@@ -138,6 +139,10 @@ class Design:
             for row in table.rows:
                 for more in [*self.tries.values()] or [{}]:
                     self.config(table, row, 0, **more, **self.files)
+        scores = [f"test_{metric.name}" for metric in resolve_task(self.task).metrics]
+        for what, metric in (("", self.metric), *((f"claim {c.name}: ", c.metric) for c in self.claims)):
+            if metric not in scores:
+                raise ValueError(f"{what}no metric {metric!r} of {self.task}; there are {', '.join(scores)}")
         for claim in self.claims:
             rows = next((table.rows for table in self.tables if table.name == claim.table), None)
             if rows is None:

@@ -95,7 +95,7 @@ def _row(
     half = float(stats.t.ppf(0.975, found["df"])) * found["standard_error"]
     found |= {"low": found["difference"] - half, "high": found["difference"] + half}
     found["smallest_visible"] = visible_effect(found["standard_error"], found["df"])
-    metric = next(m for m in resolve_task(design.task).metrics if claim.metric.endswith(f"_{m.name}"))
+    metric = next(m for m in resolve_task(design.task).metrics if claim.metric == f"test_{m.name}")
     row["verdict"] = claim.verdict(
         found["difference"], found["standard_error"], found["df"], maximize=metric.maximize
     )

@@ -89,6 +89,8 @@ def test_more_seeds_and_rows_are_the_same_runs_and_other_settings_are_not():
             },
             "table 'b': row 'transformer' is not tuned on 'a'",
         ),
+        ({"metric": "test_f1"}, "no metric 'test_f1' of agreement; there are test_accuracy, test_macro_f1"),
+        ({"claims": [{**CLAIM, "metric": "accuracy"}]}, "claim c: no metric 'accuracy' of agreement"),
         ({"claims": [{**CLAIM, "a": "tree"}]}, "claim c: no row 'tree'; there are transformer, dt"),
         ({"claims": [{**CLAIM, "table": "x"}]}, "claim c: no table 'x'"),
     ],
