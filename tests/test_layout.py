@@ -9,6 +9,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -131,7 +132,6 @@ def imported(modules: list[Path]) -> set[str]:
 @pytest.fixture(scope="module")
 def declared() -> dict[str, set[str]]:
     """The distributions that the package asks for, and those of its extras by their names."""
-    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has none")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lists = {"": project["dependencies"], **project["optional-dependencies"]}
     return {key: {re.match(r"[\w.-]+", r)[0].lower() for r in some} for key, some in lists.items()}

@@ -6,10 +6,9 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
-from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.own_files import OwnFiles

@@ -9,7 +9,7 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.transforms import BaseTransform
-from typing_extensions import Self
 
 from graphdep.io import atomic_path
 from graphdep.io.checks import shown
