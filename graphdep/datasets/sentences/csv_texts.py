@@ -26,7 +26,8 @@ GOALS = ("classification", "regression")
 
 class CSVTexts(OwnFiles, TextDataset):
     r"""The user's own texts or pairs of texts, a tree a text, from files with named columns: ``.csv``,
-    ``.tsv`` or ``.jsonl``, as :func:`~graphdep.datasets.base.text_rows.read_text_rows` reads them.
+    ``.tsv``, ``.jsonl`` or ``.parquet``, as :func:`~graphdep.datasets.base.text_rows.read_text_rows` reads
+    them.
 
     The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
     What the classes are is learned from the training file, whole as it is, and from it alone; they are sorted

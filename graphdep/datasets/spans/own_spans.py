@@ -19,7 +19,7 @@ from graphdep.parsing import Parser
 class OwnSpans(OwnFiles, SpanDataset):
     r"""The user's own sentences with one or two marked spans and a label each.
 
-    In a ``.jsonl`` file a line is an object:
+    In a ``.jsonl`` file a line is an object, and so is a row of a ``.parquet`` file:
 
     ====================  ====================================================================================
     ``words``             a list of words; ``spans`` are then numbers of words
