@@ -77,8 +77,8 @@ def train(
 
     Args:
         config: The settings.
-        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split, and
-            of dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``.
+        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split,
+            or without one of the validation split, and of dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``.
         splits: The data. (default: loaded as the settings say)
         resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
             one. A finished run is not repeated. (default: :obj:`False`)
@@ -257,8 +257,7 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
 
 def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     path = folder / RESULT
-    predictions = [PREDICTIONS] if "test" in state.config.splits else []
-    if not all((folder / name).exists() for name in (RESULT, "best.ckpt", *predictions)):
+    if not all((folder / name).exists() for name in (RESULT, "best.ckpt", PREDICTIONS)):
         return None
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
@@ -326,7 +325,7 @@ def _result(
     scored = SplitScores()
     for split in config.splits[1:]:
         scored = scored | score_split(task, splits, split, config, run.folder)
-    tested = "test" in config.splits
+    predicted = read_predictions(run.folder / PREDICTIONS)
     return {
         "task": config.task,
         "model": config.model,
@@ -347,7 +346,8 @@ def _result(
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
-        "predictions": len(read_predictions(run.folder / PREDICTIONS).target) if tested else None,
+        "predictions": len(predicted.target),
+        "compared": splits.compared,
         "data": state.data,
         "config": config.to_dict(),
         "own_edges": config.own_edges(),
