@@ -18,8 +18,8 @@ of one's own, what can be predicted.
 
 
 class TaskCommand(TyperCommand):
-    """A command whose help has lists from the registry, which is imported when somebody asks for the help, and
-    which knows a setting that is typed as an option.
+    """A command whose help has lists from the registry, which is imported when somebody asks for the help,
+    and which knows a setting that is typed as an option.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

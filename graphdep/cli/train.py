@@ -22,8 +22,8 @@ def train(
         str | None,
         typer.Option(
             help=f"The model: {MODELS}. Names that begin with bert stand on a pretrained encoder "
-            "(--encoder NAME); behind any may stand a control, as in dt@random. `graphdep models --task NAME` "
-            "lists all."
+            "(--encoder NAME); behind any may stand a control, as in dt@random. `graphdep models "
+            "--task NAME` lists all."
         ),
     ] = None,
     edges: o.Edges = None,

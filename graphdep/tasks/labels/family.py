@@ -149,7 +149,7 @@ class LabelFamily(WordFamily):
 
         suffix, name = request.source.suffix.lower(), request.state.config.task
         predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
-        if suffix not in predict:
+        if suffix not in predict or request.lines is not None:
             raise ValueError(
                 f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "
                 f"{' or '.join(predict)} file (got {str(request.source)!r})"

@@ -78,7 +78,8 @@ def train(
     Args:
         config: The settings.
         folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split,
-            or without one of the validation split, and of dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``.
+            or without one of the validation split, and of dialogues ``responses-val.jsonl`` and
+            ``responses-test.jsonl``.
         splits: The data. (default: loaded as the settings say)
         resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
             one. A finished run is not repeated. (default: :obj:`False`)

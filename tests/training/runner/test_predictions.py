@@ -151,7 +151,11 @@ def test_texts_stand_behind_the_numbers_and_are_not_read_back(tmp_path):
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows[0] == {
-        **{"example": "0", "target": "1", "prediction": "0", "group": "3", "target_label": "good"},
+        "example": "0",
+        "target": "1",
+        "prediction": "0",
+        "group": "3",
+        "target_label": "good",
         "text": 'a "fine" film',
     }
     assert rows[1]["target_label"] == "bad, I say"
