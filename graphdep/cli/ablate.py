@@ -18,13 +18,13 @@ from graphdep.io.limits import check_limit
 
 def ablate(
     ctx: typer.Context,
-    task: o.Task = "sick-e",
+    task: o.Task = None,
     models: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="A,B,...",
-            help="Models, separated by commas; a wrong name lists all. Controls: dt@random, dt@chain, "
-            f"dt@reversed. [default: {ROWS}]",
+            help="Models, separated by commas or each behind an option of its own; a wrong name lists all. "
+            f"Controls: dt@random, dt@chain, dt@reversed. [default: {ROWS}]",
         ),
     ] = None,
     seeds: Annotated[
@@ -48,7 +48,10 @@ def ablate(
     test_file: o.TestFile = None,
     text_columns: o.TextColumns = None,
     label_column: o.LabelColumn = None,
+    encoder: o.Encoder = None,
     max_epochs: o.MaxEpochs = None,
+    batch_size: o.BatchSize = None,
+    lr: o.LearningRate = None,
     limit_train: o.LimitTrain = None,
     limit_eval: o.LimitEval = None,
     seed: o.Seed = None,
@@ -66,7 +69,7 @@ def ablate(
         graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
         ~/Downloads/SICK
 
-        graphdep ablate --models dt,dt-random,dt-chain --max-epochs 10 --set lr=0.01 --output runs/controls
+        graphdep ablate --models dt,dt-random,dt-chain --epochs 10 --lr 0.01 --output runs/controls
 
         graphdep ablate --models dt --edges transformer,dra,my_edges:Window
 
@@ -74,16 +77,17 @@ def ablate(
     """
     check_limit("seeds", seeds)
     say_loading()
-    rows = _names(edges or "")
-    if len(rows) == 1:
-        edges, rows = rows[0], []
+    task = o.task_of(task, train_file, text_columns)
+    rows = _names(edges)
+    one, rows = (rows[0], []) if len(rows) == 1 else (None, rows)
     given: dict[str, Any] = {
-        "edges": None if rows else edges,
+        "edges": one,
         "root": root,
         "raw_from": raw_from,
         "parser": parser,
     }
-    given |= {"max_epochs": max_epochs, "limit_train": limit_train, "limit_eval": limit_eval, "seed": seed}
+    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
+    given |= {"limit_train": limit_train, "limit_eval": limit_eval, "seed": seed}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
     shared = o.gather({**given, **own, "task": task}, settings)
     del shared["task"]
@@ -95,7 +99,7 @@ def ablate(
 
     family = family_of(task)
     names = [*family.default_models] or [family.config(task).default_model()]
-    if models is not None:
+    if models:
         names = _names(models)
     elif rows:
         names = [TrainConfig.of_task(task).default_model()]
@@ -125,8 +129,8 @@ def ablate(
         raise typer.Exit(1)
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _names(texts: list[str] | None) -> list[str]:
+    return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]
 
 
 def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:

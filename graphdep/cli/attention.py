@@ -11,7 +11,7 @@ from rich.console import Console
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
-from graphdep.io.archive import check_checkpoint
+from graphdep.io.archive import find_checkpoint
 
 
 def attention(
@@ -23,7 +23,9 @@ def attention(
             "turns and then the response.",
         ),
     ],
-    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run of any task.")],
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="Folder of a run of any task, or its best.ckpt.")
+    ],
     output: Annotated[Path, typer.Option(metavar="FILE", help="The picture: .png, .pdf or .svg.")] = Path(
         "attention.png"
     ),
@@ -50,7 +52,7 @@ def attention(
     check_output(output, checkpoint, None)
     if output.suffix not in (".png", ".pdf", ".svg"):
         raise ValueError(f"'output' must end in .png, .pdf or .svg (got {str(output)!r})")
-    check_checkpoint(checkpoint)
+    checkpoint = find_checkpoint(checkpoint)
     say_loading()
     from graphdep.io import atomic_path
     from graphdep.training.runner.attention import attention_map

@@ -18,6 +18,7 @@ _SIDE = "Runs' folders or predictions.csv files, separated by commas, or a patte
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help=_SIDE, show_default=False)],
     b: Annotated[str, typer.Argument(metavar="B", help="The same for the other system.", show_default=False)],
+    more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     metric: Annotated[
         str | None, typer.Option(metavar="NAME", help="One metric. [default: all of the task's]")
     ] = None,
@@ -40,6 +41,11 @@ def compare(
 
         graphdep compare "runs/table3/sick-e_dt_seed*" "runs/table3/sick-e_transformer_seed*" --bound 0.01
     """
+    if more:
+        raise ValueError(
+            f"two systems are compared (got {2 + len(more)} names, the third {more[0]!r}): put a pattern in "
+            "quotes, and commas between the runs of a system"
+        )
     from graphdep.training.table.comparison import compare_runs
 
     summary = compare_runs(a, b, metric=metric, task=task, bound=bound, samples=samples, seed=seed)

@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 
 from graphdep.cli import options as o
-from graphdep.cli.files import check_output, read_lines
+from graphdep.cli.files import check_output, is_table, read_lines, texts_or_file
 from graphdep.cli.output import print_json
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import check_checkpoint
+from graphdep.io.archive import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
 from graphdep.io.plural import plural
 
@@ -23,10 +23,25 @@ if TYPE_CHECKING:
 
 
 def embed(
-    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run.")],
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="One text.", show_default=False)] = None,
+    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TEXT...", help="Texts, or the name of a file, or - for stdin.", show_default=False
+        ),
+    ] = None,
     source: Annotated[
-        str | None, typer.Option("--input", metavar="FILE", help="One text a line, or - for stdin.")
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="FILE",
+            help="One text a line, or - for stdin; or .csv or .tsv with a header, or .jsonl, with "
+            "--text-columns.",
+        ),
+    ] = None,
+    text_columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The column with the texts, of a file that has columns."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -44,27 +59,32 @@ def embed(
 ) -> None:
     """Turn texts into vectors with a trained model.
 
-    Line i of the input becomes row i of the output: an empty line counts, and is a row of zeros. CSV and TSV
-    hold the numbers alone, without a header. A text that the parser fails on gets a chain tree, and the
-    number of such texts is reported.
+    Text, line or row i of the input becomes row i of the output: an empty line counts, and is a row of
+    zeros. CSV and TSV hold the numbers alone, without a header. A text that the parser fails on gets a chain
+    tree, and the number of such texts is reported.
 
     Examples:
         graphdep embed --checkpoint runs/.../best.ckpt --input texts.txt --output vectors.npy
 
-        graphdep embed --checkpoint runs/.../best.ckpt "The dog chased the cat."
+        graphdep embed --checkpoint runs/.../best.ckpt "The dog chased the cat." "It ran."
+
+        graphdep embed --checkpoint runs/... --input reviews.csv --text-columns text --output vectors.npy
     """
-    check_checkpoint(checkpoint)
+    checkpoint = find_checkpoint(checkpoint)
     write = writer(output)
+    texts, source = texts_or_file(texts, source)
     if output is not None:
         check_output(output, checkpoint, source)
-    texts = read_lines(text, source)
+    places: list[str] = []
+    if source is not None:
+        texts, places = _read(source, text_columns)
 
     from graphdep.parsing.word_limit import WordLimit
     from graphdep.tasks.sentences.encoder import SentenceEncoder
 
     limit = WordLimit(max_words, truncate)
-    for number, line in enumerate(texts if source is not None else (), start=1):
-        limit.check(line, f"{source}:{number}")
+    for line, place in zip(texts, places):
+        limit.check(line, place)
     options: dict[str, Any] = {"parser": parser, "batch_size": batch_size, "progress": None}
     options["edges"] = edges and import_edges(edges)
     encoder = SentenceEncoder(checkpoint, max_words=max_words, truncate=truncate, **options)
@@ -93,6 +113,34 @@ def embed(
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
+    """The texts of a file, and the place of each.
+
+    Raises:
+        ValueError: If a file with columns is given without the name of one, or the other way round, or
+            something is wrong in it; names file and line.
+    """
+    if not is_table(source):
+        if text_columns is not None:
+            raise ValueError(f"--text-columns is for files that have columns (got {source!r})")
+        lines = read_lines(source)
+        return lines, [f"{source}:{number}" for number in range(1, len(lines) + 1)]
+    from graphdep.datasets.base.text_rows import column_names, read_text_rows
+
+    if text_columns is None:
+        names = ", ".join(column_names(Path(source)))
+        raise ValueError(
+            f"{source} has columns: say which one holds the texts (--text-columns; it has {names})"
+        )
+    rows = read_text_rows(Path(source), [text_columns])
+    # An empty text is a row of zeros, as an empty line is.
+    texts = [
+        value if isinstance(value := row.values[text_columns], str) else row.text(text_columns)
+        for row in rows
+    ]
+    return texts, [f"{source}:{row.line}: {text_columns!r}" for row in rows]
 
 
 def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:

@@ -9,11 +9,11 @@ import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, print_scores
-from graphdep.io.archive import check_checkpoint
+from graphdep.io.archive import find_checkpoint
 
 
 def evaluate(
-    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run.")],
+    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
     split: Annotated[str, typer.Option(help="train, val or test; of MNLI also test-mismatched.")] = "test",
     root: o.Root = None,
     raw_from: o.RawFrom = None,
@@ -44,7 +44,7 @@ def evaluate(
 
         graphdep evaluate --checkpoint runs/.../best.ckpt --train FILE --test OTHER
     """
-    check_checkpoint(checkpoint)
+    checkpoint = find_checkpoint(checkpoint)
     from graphdep.training import evaluate as run
     from graphdep.training.runner.checkpoint import read_task
 

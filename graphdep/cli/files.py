@@ -9,19 +9,47 @@ from pathlib import Path
 
 from graphdep.io.atomic import check_plain_file
 
+_SUFFIXES = (".txt", ".text", ".md", ".csv", ".tsv", ".jsonl", ".conllu", ".conll", ".spacy", ".parquet")
 
-def read_lines(text: str | None, source: str | None) -> list[str]:
-    """The text, or the lines of the file, empty ones included; a line break at the end starts no new line.
+
+def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str], str | None]:
+    """The texts that are given, or the name of the file that they are in; a single TEXT may name it, too.
 
     Raises:
-        ValueError: If not exactly one of the two is given, the file has no line or is not UTF-8.
-        OSError: If the file cannot be read.
+        ValueError: If not exactly one of the two is given.
+        FileNotFoundError: If what looks like the name of a file is none.
     """
-    if (text is None) == (source is None):
+    if bool(texts) == (source is not None):
         raise ValueError("give either a TEXT or --input FILE")
-    if text is not None:
-        return [text]
-    assert source is not None
+    if source is not None or not texts or len(texts) > 1:
+        return texts or [], source
+    (text,) = texts
+    if text == "-" or _is_file(text):
+        return [], text
+    if " " not in text and Path(text).suffix.lower() in _SUFFIXES:
+        raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
+    return texts, None
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a long text is no possible file name
+        return False
+
+
+def is_table(source: str) -> bool:
+    """Whether a file has columns, and not a text a line."""
+    return Path(source).suffix.lower() in (".csv", ".tsv", ".jsonl", ".parquet")
+
+
+def read_lines(source: str) -> list[str]:
+    """The lines of a file or of stdin, empty ones included; a line break at the end starts no new line.
+
+    Raises:
+        ValueError: If it has no line or is not UTF-8.
+        OSError: If it cannot be read.
+    """
     content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     content = content.removeprefix(codecs.BOM_UTF8)
     try:

@@ -16,7 +16,7 @@ from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import check_checkpoint
+from graphdep.io.archive import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ _DECODING = "Decoding (default: as in the checkpoint's settings)"
 
 
 def generate(
-    checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="best.ckpt of a run on dialogues.")],
+    checkpoint: Annotated[
+        Path, typer.Option(metavar="FILE", help="Folder of a run on dialogues, or its best.ckpt.")
+    ],
     source: Annotated[
         str | None,
         typer.Option(
@@ -103,7 +105,7 @@ def generate(
     _check_options(source, output, num_return, json)
     if output is not None:
         check_output(output, checkpoint, source)
-    check_checkpoint(checkpoint)
+    checkpoint = find_checkpoint(checkpoint)
     from graphdep.parsing.word_limit import WordLimit
 
     rows = None if source is None else read_rows(source, ("context",), WordLimit(max_words, truncate))

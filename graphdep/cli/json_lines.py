@@ -26,7 +26,7 @@ def read_rows(source: str, keys: Sequence[str], limit: WordLimit) -> list[dict[s
             names the file and the line.
         OSError: If the file cannot be read.
     """
-    lines = enumerate(read_lines(None, source), start=1)
+    lines = enumerate(read_lines(source), start=1)
     return [_row(line, f"{source}:{number}", keys, limit) for number, line in lines]
 
 

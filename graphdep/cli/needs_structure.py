@@ -14,7 +14,7 @@ from graphdep.io.limits import check_limit
 
 
 def needs_structure(
-    task: o.Task = "sick-e",
+    task: o.Task = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -41,7 +41,10 @@ def needs_structure(
     test_file: o.TestFile = None,
     text_columns: o.TextColumns = None,
     label_column: o.LabelColumn = None,
+    encoder: o.Encoder = None,
     max_epochs: o.MaxEpochs = None,
+    batch_size: o.BatchSize = None,
+    lr: o.LearningRate = None,
     limit_train: o.LimitTrain = None,
     settings: o.Settings = None,
     output: o.Output = None,
@@ -60,8 +63,10 @@ def needs_structure(
     """
     check_limit("seeds", seeds)
     say_loading()
+    task = o.task_of(task, train_file, text_columns)
     given: dict[str, Any] = {"root": root, "raw_from": raw_from, "parser": parser}
-    given |= {"max_epochs": max_epochs, "limit_train": limit_train}
+    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
+    given |= {"limit_train": limit_train}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
     shared = o.gather({**given, **own, "task": task}, settings)
     for name in ("task", "seed", "model"):

@@ -15,9 +15,16 @@ if TYPE_CHECKING:
 
 _DATA, _OWN, _RUN = "Data", f"Files of your own (--task {OWN_TASKS})", "Training"
 
+# What a training file is for where no task is named: other suffixes are those of several tasks.
+_TASK_OF_FILES = {".csv": "csv", ".conllu": "labels", ".conll": "labels", ".spacy": "labels"}
+
 Task = Annotated[
-    str,
-    typer.Option(help=f"The task {TASKS}. A wrong name lists all."),
+    str | None,
+    typer.Option(
+        help=f"The task {TASKS}. A wrong name lists all. [default: sick-e; csv where --text-columns are "
+        "given or --train is a .csv file, labels where it is .conllu, .conll or .spacy]",
+        show_default=False,
+    ),
 ]
 Bound = Annotated[
     float | None,
@@ -136,7 +143,7 @@ Edges = Annotated[
     typer.Option(metavar="NAME", help=f"Edges instead of the model's own: {_EDGES}", rich_help_panel=_RUN),
 ]
 RowEdges = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="A,B,...",
         help="Edges instead of the models' own; several, separated by commas, are the rows, of one model: "
@@ -155,10 +162,29 @@ ModelEdges = Annotated[
 MaxEpochs = Annotated[
     int | None,
     typer.Option(
+        "--epochs",
+        "--max-epochs",
         min=1,
         metavar="N",
         help="Epochs at most; fewer after `patience` of them without a better validation score (--set "
         "patience=8, none for never). [default: the model's]",
+        rich_help_panel=_RUN,
+    ),
+]
+LearningRate = Annotated[
+    float | None,
+    typer.Option("--lr", metavar="X", help="Learning rate. [default: the model's]", rich_help_panel=_RUN),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Examples a batch. [default: the model's]", rich_help_panel=_RUN),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The pretrained encoder of models whose names begin with bert: a folder, or a name on the "
+        "Hugging Face hub. transformer stands for one that is trained from nothing. [default: the model's]",
         rich_help_panel=_RUN,
     ),
 ]
@@ -168,8 +194,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Any hyper-parameter by its Python name, e.g. --set hidden_channels=64; may be repeated. "
-        "A wrong key lists them all.",
+        help="Any other setting by its Python name, e.g. --set hidden_channels=64; may be repeated. "
+        "`graphdep settings` lists all.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -195,6 +221,22 @@ def gather(options: dict[str, Any], texts: list[str] | None) -> dict[str, Any]:
         if settings.get(key) is not None:
             import_edges(settings[key])
     return settings
+
+
+def task_of(task: str | None, train: str | None = None, text_columns: list[str] | None = None) -> str:
+    """The task that is named, or else that a training file of one's own stands for, or else the default.
+
+    Raises:
+        ValueError: If the file may be for several.
+    """
+    from graphdep.training.family.lookup import DEFAULT_TASK
+
+    if task is not None or train is None:
+        return task or DEFAULT_TASK
+    found = "csv" if text_columns else _TASK_OF_FILES.get(Path(train).suffix.lower())
+    if found is None:
+        raise ValueError(f"--train {train}: say what it is for, --task csv, labels or spans")
+    return found
 
 
 def own_files(

@@ -13,7 +13,7 @@ from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import check_checkpoint
+from graphdep.io.archive import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
 from graphdep.io.plural import plural
 
@@ -22,7 +22,7 @@ _ANSWER = ("ranking", "scores")
 
 def rank(
     checkpoint: Annotated[
-        Path, typer.Option(metavar="FILE", help="best.ckpt of a run on response selection.")
+        Path, typer.Option(metavar="FILE", help="Folder of a run on response selection, or its best.ckpt.")
     ],
     source: Annotated[
         str,
@@ -61,7 +61,7 @@ def rank(
         raise ValueError("--json needs --output: the rankings and the summary cannot both go to stdout")
     if output is not None:
         check_output(output, checkpoint, source)
-    check_checkpoint(checkpoint)
+    checkpoint = find_checkpoint(checkpoint)
     from graphdep.parsing.word_limit import WordLimit
 
     limit = WordLimit(max_words, truncate)

@@ -18,7 +18,18 @@ of one's own, what can be predicted.
 
 
 class TaskCommand(TyperCommand):
-    """A command whose help has lists from the registry, which is imported when somebody asks for the help."""
+    """A command whose help has lists from the registry, which is imported when somebody asks for the help,
+    and which knows a setting that is typed as an option.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # By its name: Typer has had Click as a package, and as a part of its own.
+            if type(error).__name__ == "NoSuchOption":
+                _add_hint(error, [option for param in self.params for option in param.opts])
+            raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         said = str([self.help, *map(vars, self.params)])
@@ -30,6 +41,25 @@ class TaskCommand(TyperCommand):
                     if hasattr(param, name):
                         setattr(param, name, _filled(getattr(param, name), lists))
         super().format_help(ctx, formatter)
+
+
+def _add_hint(error: Any, options: list[str]) -> None:
+    """Says how a setting is given that was typed as an option."""
+    if "--set" not in options:
+        return
+    from graphdep.tasks import families
+    from graphdep.training.family.usual_words import USUAL_WORDS
+
+    typed = error.option_name.lstrip("-").replace("-", "_")
+    name = USUAL_WORDS.get(typed, typed)
+    option = f"--{name.removeprefix('max_') if name == 'max_epochs' else name}".replace("_", "-")
+    if option in options:
+        error.message += f" (did you mean {option}?)"
+    elif any(name in config.field_types() for family in families() for config in family.configs.values()):
+        error.message += f" (settings go through --set: --set {name}=VALUE)"
+    else:
+        return
+    error.possibilities = None
 
 
 def task_lists() -> dict[str, str]:

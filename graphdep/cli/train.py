@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def train(
-    task: o.Task = "sick-e",
+    task: o.Task = None,
     model: Annotated[
         str | None,
         typer.Option(
-            help=f"The model: {MODELS}. Names that begin with bert stand on a pretrained encoder (--set "
-            "encoder=NAME); behind any may stand a control, as in dt@random. `graphdep models --task NAME` "
-            "lists all."
+            help=f"The model: {MODELS}. Names that begin with bert stand on a pretrained encoder "
+            "(--encoder NAME); behind any may stand a control, as in dt@random. `graphdep models "
+            "--task NAME` lists all."
         ),
     ] = None,
     edges: o.Edges = None,
@@ -35,7 +35,10 @@ def train(
     test_file: o.TestFile = None,
     text_columns: o.TextColumns = None,
     label_column: o.LabelColumn = None,
+    encoder: o.Encoder = None,
     max_epochs: o.MaxEpochs = None,
+    batch_size: o.BatchSize = None,
+    lr: o.LearningRate = None,
     limit_train: o.LimitTrain = None,
     limit_eval: o.LimitEval = None,
     seed: o.Seed = None,
@@ -59,15 +62,18 @@ def train(
 
         graphdep train --task sick-r --model transformer --seed 1 --resume
 
-        graphdep train --edges dra --set hidden_channels=64 --set lr=0.01 --json
+        graphdep train --edges dra --lr 0.01 --epochs 10 --set hidden_channels=64 --json
 
         graphdep train --task csv --train reviews.csv --text-columns text --label-column stars
 
         graphdep train --task labels --train names.conll --test new.conll --set scheme=bio
     """
     say_loading()
-    given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
-    given |= {"max_epochs": max_epochs, "limit_train": limit_train, "limit_eval": limit_eval}
+    task = o.task_of(task, train_file, text_columns)
+    given: dict[str, object] = {"task": task, "edges": edges, "root": root, "raw_from": raw_from}
+    given |= {"parser": parser, "seed": seed}
+    given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
+    given |= {"limit_train": limit_train, "limit_eval": limit_eval}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
     config = o.config_of(model, o.gather(given | own, settings))
     config.check_sources()

@@ -5,14 +5,27 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from pathlib import Path
+
+BEST = "best.ckpt"
 
 
-def check_checkpoint(path: str | os.PathLike[str]) -> None:
-    """Raises :class:`FileNotFoundError` if there is no such file."""
-    if os.path.isdir(path):
-        raise FileNotFoundError(f"{os.fspath(path)} is a folder: name its best.ckpt")
-    if not os.path.isfile(path):
+def find_checkpoint(path: str | os.PathLike[str]) -> Path:
+    """The file of a checkpoint, or of a run's folder its ``best.ckpt``.
+
+    Raises:
+        FileNotFoundError: If there is none; names the runs of a folder that has several.
+    """
+    found = Path(path)
+    if found.is_file():
+        return found
+    if not found.is_dir():
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+    if (found / BEST).is_file():
+        return found / BEST
+    runs = sorted(str(best.parent) for best in found.glob(f"*/{BEST}"))
+    which = f": name one of the runs {', '.join(runs[:5])}{' ...' * (len(runs) > 5)}" if runs else ""
+    raise FileNotFoundError(f"{os.fspath(path)} is a folder without a {BEST}{which}")
 
 
 def check_archive(path: str | os.PathLike[str]) -> None:

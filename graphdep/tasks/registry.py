@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -102,5 +103,8 @@ def family_of(task: str) -> TaskFamily:
             return family
     known = _by_task()
     if task not in known:
-        raise ValueError(f"task {task!r} is unknown; choose one of {', '.join(known)}")
+        near = [name for name in known if task and name.startswith(f"{task}-")]
+        near = near or difflib.get_close_matches(task, known, n=1)
+        hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+        raise ValueError(f"task {task!r} is unknown{hint}; choose one of {', '.join(known)}")
     return known[task]

@@ -195,3 +195,11 @@ def test_errors(run, folder, tmp_path, arguments, message):
     assert done.exit_code == 2
     assert done.stdout == ""
     assert message in done.stderr
+
+
+def test_a_pattern_without_quotes_is_explained(run):
+    done = run("compare", "a_seed0", "a_seed1", "b_seed0", "b_seed1")
+    assert done.exit_code == 2
+    assert (
+        "two systems are compared (got 4 names, the third 'b_seed0'): put a pattern in quotes" in done.stderr
+    )

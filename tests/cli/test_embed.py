@@ -90,9 +90,35 @@ def test_json_beside_a_file(run, model, tmp_path):
     assert np.load(tmp_path / "vectors.npy").shape == (1, 8)
 
 
+def test_columns_of_a_table(run, model, expected, tmp_path):
+    rows = "".join(f'{number},"{text}"\n' for number, text in enumerate(TEXTS))
+    (tmp_path / "texts.csv").write_text("id,body\n" + rows)
+    for given in (["--input", "texts.csv"], ["texts.csv"]):
+        done = run("embed", *model, *given, "--text-columns", "body", "--output", "vectors.npy")
+        assert done.exit_code == 0, done.stderr
+        np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), expected)
+    done = run("embed", *model, "--input", "texts.csv")
+    assert (
+        "texts.csv has columns: say which one holds the texts (--text-columns; it has id, body)"
+        in done.stderr
+    )
+    assert done.exit_code == 2
+
+
+def test_several_texts_and_a_file_as_texts(run, model, expected, tmp_path):
+    vectors = [json.loads(run("embed", *model, *TEXTS[::2], "--json").stdout)["vectors"]]
+    (tmp_path / "texts.txt").write_text("".join(f"{text}\n" for text in TEXTS[::2]))
+    vectors.append(json.loads(run("embed", *model, "texts.txt", "--json").stdout)["vectors"])
+    for found in vectors:
+        np.testing.assert_allclose(found, expected[::2], atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["none.txt"], "no file 'none.txt' (a text would have spaces)"),
+        (["ann saw bob", "--input", "empty.txt"], "give either a TEXT or --input FILE"),
+        (["--input", "latin.txt", "--text-columns", "a"], "--text-columns is for files that have columns"),
         ([], "give either a TEXT or --input FILE"),
         (["a text", "--input", "empty.txt"], "give either a TEXT or --input FILE"),
         (["--input", "missing.txt"], "missing.txt: No such file"),

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from graphdep.cli import app
 from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.training import TrainConfig, train
 
@@ -161,6 +163,81 @@ def test_a_bad_row_is_named_and_nothing_is_written(predict, tmp_path, content, m
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_texts_of_the_command_line_of_a_file_and_of_stdin(predict, checkpoints, tmp_path):
+    lines = ["a fine film", "dull"]
+    said = predict("csv", *lines)
+    assert said.exit_code == 0, said.stderr
+    rows = read_csv(said.stdout)
+    assert [*rows[0]] == ["text", "prediction", "probability_bad", "probability_good, I say"]
+    assert [row["text"] for row in rows] == lines
+    source = write_csv(tmp_path / "new.csv", [(line,) for line in lines], ("text",))
+    assert read_csv(predict("csv", "--input", source).stdout) == rows
+    assert read_csv(predict("csv", source).stdout) == rows  # as a TEXT, which names a file
+    (tmp_path / "new.txt").write_text("".join(f"{line}\n" for line in lines))
+    for given in (["new.txt"], ["--input", "new.txt"]):
+        assert read_csv(predict("csv", *given).stdout) == rows
+    command = ["predict", "--checkpoint", checkpoints["csv"], "--parser", "chain"]
+    for given in (["-"], ["--input", "-"]):
+        done = CliRunner().invoke(app, [*command, *given], input="\n".join(lines))
+        assert read_csv(done.stdout) == rows
+    done = predict("csv", "--input", "new.txt", "--output", tmp_path / "out.jsonl")
+    assert done.exit_code == 0, done.stderr
+    written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["prediction"] for row in written] == [row["prediction"] for row in rows]
+
+
+def test_pairs_of_the_command_line_and_of_lines(predict, tmp_path):
+    rows = read_csv(predict("sick-e", "ann saw bob", "bob saw ann", "ann saw ann", "eve saw eve").stdout)
+    assert [(row["text_1"], row["text_2"]) for row in rows] == [
+        ("ann saw bob", "bob saw ann"),
+        ("ann saw ann", "eve saw eve"),
+    ]
+    (tmp_path / "pairs.txt").write_text("ann saw bob\tbob saw ann\nann saw ann\teve saw eve\n")
+    assert read_csv(predict("sick-e", "pairs.txt").stdout) == rows
+    assert "give an even number of them (got 1)" in predict("sick-e", "ann saw bob").stderr
+    (tmp_path / "pairs.txt").write_text("ann saw bob\n")
+    assert "pairs.txt:1: 2 texts with a tab between them" in predict("sick-e", "pairs.txt").stderr
+
+
+@pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis")])
+def test_usual_names_of_columns_are_known(predict, tmp_path, names):
+    source = write_csv(tmp_path / "new.csv", [("1", "ann saw bob", "bob saw ann")], ("index", *names))
+    done = predict("sick-e", "--input", source)
+    assert done.exit_code == 0, done.stderr
+    done = predict("csv", "--input", source)
+    assert f"{source}:1: no column 'text'; the columns are index, {', '.join(names)}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give either a TEXT or --input FILE"),
+        (["a text", "--input", "new.txt"], "give either a TEXT or --input FILE"),
+        (["none.csv"], "no file 'none.csv' (a text would have spaces)"),
+        (["a text", "--text-columns", "a"], "--text-columns is for files that have columns (got texts)"),
+        (["a text", "--output", "out.txt"], "'output' must end in .csv, .tsv, .jsonl (got 'out.txt')"),
+        (["--input", "a.csv", "--text-columns", "b"], "a.csv:1: no column 'b'; the columns are text"),
+    ],
+)
+def test_what_is_known_to_be_wrong_is_said_before_the_model_is_loaded(
+    predict, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.setattr("graphdep.training.load_task", lambda *_: pytest.fail("too late"))
+    (tmp_path / "new.txt").write_text("fine\n")
+    write_csv(tmp_path / "a.csv", [("fine",)], ("text",))
+    done = predict("csv", *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_a_run_s_folder_stands_for_its_checkpoint(run, checkpoints):
+    folder = Path(checkpoints["csv"]).parent
+    done = run("predict", "--checkpoint", folder, "--parser", "chain", "a fine film")
+    assert done.exit_code == 0, done.stderr
+    done = run("predict", "--checkpoint", folder.parent, "--parser", "chain", "a fine film")
+    assert f"is a folder without a best.ckpt: name one of the runs {folder}" in done.stderr
+
+
 def test_outputs_that_cannot_be_are_refused_before_the_work(predict, tmp_path):
     source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
     done = predict("csv", "--input", source, "--output", tmp_path / "out.jsonl")
@@ -204,3 +281,17 @@ def test_a_long_text_of_a_pair_has_its_column(predict, tmp_path):
     source = write_csv(tmp_path / "pairs.csv", rows, ("one", "two"))
     done = predict("sick-e", "--input", source, "--text-columns", "one,two")
     assert f"{source}:3: 'two' has more than max_words=10000 words" in done.stderr
+
+
+def test_parquet_gives_json_lines(predict, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra [parquet]")
+    from pyarrow.parquet import write_table
+
+    write_table(pyarrow.table({"text": ["fine", "dull"], "id": [7, 8]}), tmp_path / "new.parquet")
+    done = predict("csv", "--input", tmp_path / "new.parquet", "--output", tmp_path / "out.csv")
+    assert "'output' must end in .jsonl" in done.stderr
+    done = predict("csv", "--input", tmp_path / "new.parquet", "--output", tmp_path / "out.jsonl")
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [(row["text"], row["id"]) for row in rows] == [("fine", 7), ("dull", 8)]
+    assert all(row["prediction"] in row["probabilities"] for row in rows)

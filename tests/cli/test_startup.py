@@ -96,7 +96,7 @@ def test_what_can_be_refused_is_refused(tmp_path):
         "--train is for files of your own": ["train", "--task", "sick-e", "--train", "a.csv"],
         "no checkpoint at no.ckpt": ["evaluate", "--checkpoint", "no.ckpt"],
         "no.csv: No such file": ["predict", "--checkpoint", "a.csv", "--input", "no.csv"],
-        "'--checkpoint' must be TASK=FILE": ["submit", "--checkpoint", "no.ckpt", "--output", "out"],
+        "no checkpoint at none.ckpt": ["submit", "--checkpoint", "none.ckpt", "--output", "out"],
     }
     found = ask(tmp_path, *(({}, arguments) for arguments in refused.values()))
     for message, (code, text) in zip(refused, found):

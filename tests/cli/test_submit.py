@@ -191,9 +191,12 @@ def test_scores_are_within_their_scale():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("cola", "'--checkpoint' must be TASK=FILE (got 'cola')"),
-        ("=F", "'--checkpoint' must be TASK=FILE (got '=F')"),
-        ("wnli=F", "a checkpoint is for one of cola, sst2, mrpc, stsb, mnli, qnli, rte, qqp (got 'wnli')"),
+        ("cola", "no checkpoint at cola"),
+        ("=F", "no checkpoint at =F"),
+        (
+            "wnli={cola}",
+            "a checkpoint is for one of cola, sst2, mrpc, stsb, mnli, qnli, rte, qqp (got 'wnli')",
+        ),
         ("cola=none.ckpt", "no checkpoint at none.ckpt"),
         ("rte={cola}", "trained on the task 'cola', but 'rte' takes a checkpoint of rte"),
         ("glue-sst2={cola}", "but 'sst2' takes a checkpoint of glue-sst2 or sst2 or sst"),
@@ -223,6 +226,40 @@ def test_a_missing_test_file_is_found_before_the_work(
     where = f"is not in '{root / 'raw' / folder}' nor in 'elsewhere', and {answer} answers it"
     assert where in " ".join(done.stderr.split())
     assert not (tmp_path / "out").exists()
+
+
+def test_a_checkpoint_knows_its_task_and_where_its_data_lay(run, checkpoints, glue, tmp_path):
+    given = ["--checkpoint", Path(checkpoints["cola"]).parent, "--checkpoint", checkpoints["stsb"]]
+    done = run("submit", *given, "--parser", glue["parser"], "--output", "out", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert {"CoLA.tsv", "STS-B.tsv"} <= {*json.loads(done.stdout)["rows"]}
+    assert f"test files of {glue['root']}" in done.stderr
+    twice = run("submit", *given[:2], "--checkpoint", checkpoints["cola"], "--output", "other")
+    assert "'--checkpoint' names 'cola' twice" in twice.stderr
+
+
+def test_where_the_data_lay_is_not_followed_without_test_files(run, checkpoints, glue, tmp_path):
+    from graphdep.tasks.sentences.glue_submission import glue_root
+
+    assert glue_root(checkpoints["mnli"], "mnli") == glue["root"]
+    assert glue_root(checkpoints["mnli"], "qqp") == glue["root"]
+    moved = Path(glue["root"], "raw", "CoLA", "test.tsv")
+    content = moved.read_bytes()
+    try:
+        moved.unlink()
+        assert glue_root(checkpoints["cola"], "cola") == "datasets/glue"
+    finally:
+        moved.write_bytes(content)
+
+
+def test_a_model_of_another_task_is_refused(run, tmp_path):
+    from graphdep.testing.tiny_corpus import write_tiny_sick
+    from graphdep.training import TrainConfig, train
+
+    config = TrainConfig.of("dt", **write_tiny_sick(tmp_path / "sick"), **SIZES)
+    train(config, tmp_path / "run")
+    done = run("submit", "--checkpoint", "run", "--output", "out")
+    assert "trained on the task 'sick-e', but the leaderboard is of cola, sst2" in done.stderr
 
 
 def test_what_fails_half_way_leaves_nothing(submit, checkpoints, glue, tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import zipfile
 import pytest
 import torch
 
-from graphdep.io.archive import check_archive, check_checkpoint
+from graphdep.io.archive import check_archive, find_checkpoint
 
 
 def content_of(path):
@@ -35,6 +35,17 @@ def test_a_cut_file(tmp_path, size):
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no checkpoint at .*none\.ckpt"):
-        check_checkpoint(tmp_path / "none.ckpt")
-    with pytest.raises(FileNotFoundError, match=r"is a folder: name its best\.ckpt"):
-        check_checkpoint(tmp_path)
+        find_checkpoint(tmp_path / "none.ckpt")
+
+
+def test_a_run_s_folder_stands_for_its_checkpoint(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    with pytest.raises(FileNotFoundError, match=r"runs is a folder without a best\.ckpt$"):
+        find_checkpoint(tmp_path / "runs")
+    for name in ("b", "a"):
+        content_of(tmp_path / "runs" / name / "best.ckpt")
+    with pytest.raises(FileNotFoundError, match=r"without a best\.ckpt: name one of the runs .*/a, .*/b$"):
+        find_checkpoint(tmp_path / "runs")
+    file = tmp_path / "runs" / "a" / "best.ckpt"
+    assert find_checkpoint(str(file)) == find_checkpoint(file.parent) == file

@@ -153,6 +153,10 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
     def restore(self, notes: dict[str, Any]) -> None:
         """Takes up what :meth:`notes` gave, also where the examples come from a processed file."""
 
+    def texts(self) -> list[tuple[str, ...]]:
+        """The texts of each example as the raw files have them, for people; empty where nobody knows them."""
+        return []
+
     def options(self) -> dict[str, Any]:
         """The options of a subclass that its examples depend on, its parser's fingerprint among them."""
         return {}

@@ -112,6 +112,30 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     return rows
 
 
+def column_names(path: Path) -> list[str]:
+    """The names of a file's columns: of a table its header, of objects the keys of the first one."""
+    if path.suffix.lower() in OBJECTS:
+        return [*next(iter(_rows(path, ()))).values]
+    rows: Iterable[tuple[int, list[str]]] = read_csv(path) if path.suffix.lower() == ".csv" else _tabs(path)
+    return next(iter(rows))[1]
+
+
+def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) -> list[TextRow]:
+    """Lines of text as rows, of several columns with tabs between them.
+
+    Raises:
+        ValueError: If a line has another number of texts, with its place.
+    """
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        cells = line.split("\t") if len(columns) > 1 else [line]
+        if len(cells) != len(columns):
+            message = f"{len(columns)} texts with a tab between them are asked for"
+            raise row_error(source, number, message, line)
+        rows.append(TextRow(source, number, dict(zip(columns, cells))))
+    return rows
+
+
 def check_columns(path: Path, columns: Sequence[str]) -> None:
     """Raises what :func:`read_text_rows` does, as far as the first row tells it."""
     next(_rows(path, columns), None)

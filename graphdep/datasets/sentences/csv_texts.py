@@ -127,6 +127,12 @@ class CSVTexts(OwnFiles, TextDataset):
         drawn = drawn_part(len(rows), self.val_fraction, self.seed)
         return [row for number, row in enumerate(rows) if (number in drawn) == (split == "val")]
 
+    def texts(self) -> list[tuple[str, ...]]:
+        return [
+            tuple(row.text(column) for column in self.text_columns)
+            for row in self.read(Path(self.raw_dir), self.split)
+        ]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
         if self._learns_labels and not self.labels:
             self.labels = _learn(read_text_rows(self.files["train"], [self.label_column]), self.label_column)

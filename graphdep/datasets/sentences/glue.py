@@ -159,6 +159,9 @@ class GLUE(TextDataset):
             return [row for number, row in enumerate(rows) if (number in held_out) == (split == "val")]
         return rows
 
+    def texts(self) -> list[tuple[str, ...]]:
+        return [row.texts for row in self.read(Path(self.raw_dir), self.split)]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
         rows = self.read(Path(self.raw_dir), split)
         rows = rows if limit is None else spread_rows(rows, limit)

@@ -125,6 +125,9 @@ class MRPC(TextDataset):
         chosen = read_dev_ids(dev_ids[0], pairs) if dev_ids else {p.ids for p in pairs[_TENTH - 1 :: _TENTH]}
         return [pair for pair in pairs if (pair.ids in chosen) == (split == "val")]
 
+    def texts(self) -> list[tuple[str, ...]]:
+        return [pair.sentences for pair in self.read(Path(self.raw_dir), self.split)]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
         pairs = self.read(Path(self.raw_dir), split)[:limit]
         trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])

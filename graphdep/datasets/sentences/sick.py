@@ -99,6 +99,9 @@ class SICK(TextDataset):
     def read(self, folder: Path, split: str) -> list[Pair]:
         return read_sick(folder / FILES[split])
 
+    def texts(self) -> list[tuple[str, ...]]:
+        return [pair.sentences for pair in self.read(Path(self.raw_dir), self.split)]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
         pairs = self.read(Path(self.raw_dir), split)[:limit]
         trees = self.trees_of_texts([text for pair in pairs for text in pair.sentences])

@@ -125,6 +125,9 @@ class SST(TextDataset):
     def options(self) -> dict[str, Any]:
         return super().options() | ({"phrases": True} if self.phrases else {})
 
+    def texts(self) -> list[tuple[str, ...]]:
+        return [(" ".join(review.words),) for review in self.read(Path(self.raw_dir), self.split)]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
         reviews = self.read(Path(self.raw_dir), split)
         if limit is not None:

@@ -10,6 +10,7 @@ from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.scoring import LabelScoring
 from graphdep.tasks.labels.tasks import COLUMNS, TASKS
+from graphdep.training.family.label_columns import label_columns
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
@@ -100,6 +101,13 @@ class LabelFamily(WordFamily):
     def grouped(self, task: str) -> str:
         return "sentences of the test split"
 
+    def readable(
+        self, task: LearningTask, splits: Splits, split: str, outputs: Outputs
+    ) -> dict[str, list[str]]:
+        if task.metrics[0].name == "exact":  # a row is a group of words
+            return {}
+        return label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         from graphdep.tasks.labels.by_place import f1_by_place
         from graphdep.tasks.labels.by_type import exact_by_type
@@ -132,7 +140,7 @@ class LabelFamily(WordFamily):
         # Other trees, and pieces in place of words, leave the labels as they are.
         if mine is other or mine.labels() != other.labels():
             return mine is other
-        words = (labelled_words(splits["test"], "form")[-1] for splits in (mine, other))
+        words = (labelled_words(splits[splits.compared], "form")[-1] for splits in (mine, other))
         return all(np.array_equal(*columns) for columns in zip(*words))
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
@@ -141,7 +149,7 @@ class LabelFamily(WordFamily):
 
         suffix, name = request.source.suffix.lower(), request.state.config.task
         predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}
-        if suffix not in predict:
+        if suffix not in predict or request.lines is not None:
             raise ValueError(
                 f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a "
                 f"{' or '.join(predict)} file (got {str(request.source)!r})"

@@ -12,6 +12,7 @@ from graphdep.tasks.sentences.published import PAPER
 from graphdep.tasks.sentences.task import Sentences
 from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
 from graphdep.training.family.family import TaskFamily
+from graphdep.training.family.label_columns import label_columns
 from graphdep.training.family.published import Published
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
@@ -93,6 +94,16 @@ class SentenceFamily(TaskFamily):
         goal = cast(Sentences, self.tasks[config.task]).goal
         return probe_scores(goal, splits, config.splits, encoder)
 
+    def readable(
+        self, task: LearningTask, splits: Splits, split: str, outputs: Outputs
+    ) -> dict[str, list[str]]:
+        columns = label_columns(*task.compared(outputs), splits.labels())
+        texts = splits.in_memory(split).texts()
+        if len(texts) != len(outputs[1]):  # a filter of one's own has left some out
+            return columns
+        names = ["text"] if len(texts[0]) == 1 else [f"text_{place + 1}" for place in range(len(texts[0]))]
+        return columns | {name: list(column) for name, column in zip(names, zip(*texts))}
+
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
         from graphdep.training.family.edges import preset_edges
         from graphdep.training.family.pretrained_edges import pretrained_edges
@@ -153,7 +164,7 @@ class SentenceFamily(TaskFamily):
         import torch
 
         # Other words make a perplexity another number, but not the label of a sentence.
-        return mine is other or torch.equal(mine.targets("test"), other.targets("test"))
+        return mine is other or torch.equal(mine.targets(mine.compared), other.targets(other.compared))
 
     def missing_split(self, config: TrainConfig, split: str) -> str:
         return f": give it (--set {split}=FILE)" if config.kind == "csv" else ""

@@ -33,6 +33,7 @@ logger = logging.getLogger("graphdep")
 
 ARCHIVE = "submission.zip"
 _PROGRESS_FROM = 2000
+_ROOT = "datasets/glue"
 
 
 class SubmissionFile(NamedTuple):
@@ -92,10 +93,47 @@ def check_checkpoints(checkpoints: Mapping[str, str | os.PathLike[str]]) -> None
             )
 
 
+def tasks_of(given: Iterable[tuple[str | None, Path]]) -> dict[str, Path]:
+    """Checkpoints by their tasks, those that are named or else those of their training.
+
+    Raises:
+        ValueError: If a task is there twice, or GLUE has no test for one.
+    """
+    from graphdep.training.runner.checkpoint import read_task
+
+    found: dict[str, Path] = {}
+    for named, path in given:
+        task = read_task(path) if named is None else named
+        name = next((name for name, tasks in _TASKS.items() if named is None and task in tasks), task)
+        if named is None and name not in NAMES:
+            known = ", ".join(NAMES)
+            raise ValueError(f"{path}: trained on the task {task!r}, but the leaderboard is of {known}")
+        if name in found:
+            raise ValueError(f"'--checkpoint' names {name!r} twice: {found[name]} and {path}")
+        found[name] = path
+    return found
+
+
+def glue_root(checkpoint: str | os.PathLike[str], name: str) -> str:
+    """The folder that a model was trained from, if the test files of its task are there in the layout of
+    GLUE's download; else the usual folder. Only such files are ever read there.
+    """
+    from graphdep.training.runner.checkpoint import read_checkpoint
+
+    root = read_checkpoint(checkpoint)["graphdep"]["config"].get("root")
+    files = [about for about in FILES.values() if about.task == name]
+    if isinstance(root, str) and all(
+        part_files(Path(root).expanduser() / "raw" / CORPORA[about.name].folder, about.name, about.split)
+        for about in files
+    ):
+        return root
+    return _ROOT
+
+
 def check_test_files(
     names: Iterable[str],
     *,
-    root: str | os.PathLike[str] = "datasets/glue",
+    root: str | os.PathLike[str] = _ROOT,
     raw_from: str | os.PathLike[str] | None = None,
 ) -> None:
     """Finds out before the work whether the test files of these tasks are there, as :func:`predict_glue` has

@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from graphdep.datasets.base.text_rows import read_text_rows
+from graphdep.datasets.base.text_rows import check_suffix, column_names, read_text_rows, rows_of_lines
 from graphdep.io.plural import plural
 from graphdep.tasks.sentences.predictor import Predictor
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.predicted_rows import PredictedRow, write_rows
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.predictor import parser_to_use
+
+USUAL_COLUMNS: tuple[list[str], ...] = (
+    ["text"],
+    ["sentence"],
+    ["text_1", "text_2"],
+    ["sentence1", "sentence2"],
+    ["sentence_A", "sentence_B"],
+    ["#1 String", "#2 String"],
+    ["premise", "hypothesis"],
+    ["question1", "question2"],
+    ["question", "sentence"],
+    ["first", "second"],
+)
+"""What the columns of texts are mostly called, in GLUE and elsewhere."""
 
 
 def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
@@ -25,14 +39,17 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     named = parser_to_use(request.checkpoint, state.config.parser, request.parser)
     options: dict[str, Any] = {"batch_size": request.batch_size, "limit": request.limit}
     predictor = Predictor(task, state, named, request.checkpoint, **options)
-    columns = _columns(request.text_columns, predictor)
-    rows = read_text_rows(source, columns)
+    columns = _columns(request, predictor)
+    if request.lines is None:
+        rows = read_text_rows(source, columns)
+    else:
+        rows = rows_of_lines(source, request.lines, columns)
     examples = [tuple(row.text(column) for column in columns) for row in rows]
     predicted = _predicted(
         predictor, examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}"
     )
     names = None if predictor.labels is None else [str(label) for label in predictor.labels]
-    text, replaced = write_rows(source, [row.values for row in rows], predicted, names)
+    text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
     notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
     return FilePrediction(
         text,
@@ -51,21 +68,37 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     )
 
 
-def _columns(text_columns: str | None, predictor: Predictor) -> list[str]:
-    """The columns with the texts: those that are given, or those of the training."""
-    names = text_columns or getattr(predictor.config, "text_columns", None)
-    if names is None:
+def _columns(request: FileRequest, predictor: Predictor) -> list[str]:
+    """The columns with the texts: those that are given, or those of the training, or if these are not there
+    the usual ones.
+    """
+    width = predictor.config.num_texts
+    if request.lines is not None:
+        return ["text"] if width == 1 else ["text_1", "text_2"]
+    names = request.text_columns or getattr(predictor.config, "text_columns", None)
+    if not request.text_columns:
+        check_suffix("path", request.source)
+        there = column_names(request.source)
+        trained = [] if names is None else [_split(names)]
+        found = [row for row in [*trained, *USUAL_COLUMNS] if len(row) == width and {*row} <= {*there}]
+        if found:
+            return found[0]
+        if names is None:
+            raise ValueError(
+                f"{predictor.name}: trained on the task {predictor.config.task!r}, which does not say what "
+                f"your columns are called: give --text-columns (those of {request.source} are "
+                f"{', '.join(there)})"
+            )
+    columns = _split(str(names))
+    if len(columns) != width:
         raise ValueError(
-            f"{predictor.name}: trained on the task {predictor.config.task!r}, which does not say what your "
-            "columns are called: give --text-columns"
-        )
-    columns = [name.strip() for name in names.split(",")]
-    if len(columns) != predictor.config.num_texts:
-        raise ValueError(
-            f"'text_columns' must name as many columns as the model reads texts, "
-            f"{predictor.config.num_texts} (got {names!r})"
+            f"'text_columns' must name as many columns as the model reads texts, {width} (got {names!r})"
         )
     return columns
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",")]
 
 
 def _predicted(

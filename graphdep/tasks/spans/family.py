@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.own_config import OwnSpanConfig
 from graphdep.tasks.spans.tasks import COLUMNS, TASKS
+from graphdep.training.family.label_columns import label_columns
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
@@ -107,6 +108,11 @@ class SpanFamily(WordFamily):
 
         return span_floors(cast("SpanTask", task), splits["train"], splits[split], split, LOOKUP)
 
+    def readable(
+        self, task: LearningTask, splits: Splits, split: str, outputs: Outputs
+    ) -> dict[str, list[str]]:
+        return label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         import numpy as np
 
@@ -140,7 +146,9 @@ class SpanFamily(WordFamily):
 
         # Other trees and words leave the labels as they are.
         same = mine.labels() == other.labels()
-        return mine is other or (same and torch.equal(mine.targets("test"), other.targets("test")))
+        return mine is other or (
+            same and torch.equal(mine.targets(mine.compared), other.targets(other.compared))
+        )
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
         from graphdep.tasks.spans.predict_rows import predict_rows

@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep.data import trees_data
 from graphdep.datasets.base.raw import row_error
-from graphdep.datasets.base.text_rows import TextRow, read_text_rows
+from graphdep.datasets.base.text_rows import TextRow, read_text_rows, rows_of_lines
 from graphdep.datasets.spans.mark_spans import mark_spans
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.datasets.spans.span_rows import column_of, span_row
@@ -62,14 +62,17 @@ def predict_rows(task: SpanTask, request: FileRequest) -> FilePrediction:
     check_batch_size(request.batch_size)
     check_weights(task.model, request.checkpoint)
     column = request.text_columns or getattr(config, "text_columns", None) or "text"
-    rows = read_text_rows(source, [column_of(source, column)])
+    if request.lines is None:
+        rows = read_text_rows(source, [column_of(source, column)])
+    else:
+        rows = rows_of_lines(source, request.lines, [column])
     examples = [_example(row, column, request.limit, _num_spans(state)) for row in rows]
     trees, parsed, failures = _trees([_cut(example, request.limit) for example in examples], request, config)
     predicted: list[PredictedRow] = []
     for start in range(0, len(rows), _CHUNK):
         some = zip(examples[start : start + _CHUNK], trees[start : start + _CHUNK])
         predicted += _predicted(task, [_data(*pair, task, state) for pair in some], state, request)
-    text, replaced = write_rows(source, [row.values for row in rows], predicted, _names(state))
+    text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, _names(state))
     lost = sum(row.prediction is None for row in predicted)
     counts = {"rows": len(rows), "parsed": parsed, "parser_failures": failures, "lost_spans": lost}
     notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]

@@ -168,6 +168,14 @@ class TaskFamily(ABC):
         """What a result has beside scores, by name: plain values, such as a row for each label."""
         return {}
 
+    def readable(
+        self, task: LearningTask, splits: Splits, split: str, outputs: Outputs
+    ) -> dict[str, list[str]]:
+        """What people read of a split beside the numbers of its ``predictions.csv``: columns by their names,
+        such as the names of labels and the texts, of as many rows as :meth:`LearningTask.compared` gives.
+        """
+        return {}
+
     def example(
         self,
         task: LearningTask,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from graphdep.parsing.word_limit import WordLimit
 
 @dataclass(frozen=True)
 class FileRequest:
-    """A file to predict something for.
+    """A file, or some lines of text, to predict something for.
 
     Args:
         source: The file.
@@ -24,6 +24,10 @@ class FileRequest:
         text_columns: Names of the columns with texts, joined by commas. (default: :obj:`None`)
         batch_size: Examples a batch at most. (default: :obj:`64`)
         limit: Words of a text at most, and whether a longer one is cut.
+        lines: Texts without columns, an example a line, of pairs with a tab between the two; then
+            :obj:`source` is what they are called in messages, and may be no file. (default: :obj:`None`)
+        output: Of :obj:`lines` the suffix of the new file: ``".csv"``, ``".tsv"`` or ``".jsonl"``. (default:
+            ``".csv"``)
     """
 
     source: Path
@@ -33,6 +37,13 @@ class FileRequest:
     text_columns: str | None = None
     batch_size: int = 64
     limit: WordLimit = WordLimit()  # noqa: RUF009  # cannot be changed
+    lines: Sequence[str] | None = None
+    output: str = ".csv"
+
+    @property
+    def kind(self) -> str:
+        """The kind of the new file, by its suffix: as :obj:`source` is, and of :obj:`lines` a table."""
+        return self.source.suffix.lower() if self.lines is None else self.output
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphdep.datasets.base.text_rows import OBJECTS
@@ -27,16 +26,16 @@ class PredictedRow(NamedTuple):
 
 
 def write_rows(
-    source: Path,
+    kind: str,
     rows: Sequence[Mapping[str, Any]],
     predicted: Sequence[PredictedRow],
     names: Sequence[str] | None,
 ) -> tuple[str, list[str]]:
-    """The text of a file of the source's kind with predictions and probabilities, in JSON as one object, else
+    """The text of a file of some kind with predictions and probabilities, in JSON as one object, else
     in a column each with six digits; and the keys or columns of the source that they replace.
 
     Args:
-        source: The file, ``.jsonl``, ``.parquet`` (of which JSON lines are made), ``.csv`` or ``.tsv``.
+        kind: Its suffix, ``.jsonl``, ``.parquet`` (of which JSON lines are made), ``.csv`` or ``.tsv``.
         rows: What it has.
         predicted: What is new in each row.
         names: Those of the labels; :obj:`None` where numbers are predicted, which have no probabilities.
@@ -44,7 +43,7 @@ def write_rows(
     Raises:
         ValueError: If a cell of a ``.tsv`` file would have a tab or a line break.
     """
-    lines = source.suffix.lower() in OBJECTS
+    lines = kind in OBJECTS
     shares = [PROBABILITIES] if lines else [f"{PROBABILITY}{name}" for name in names or ()]
     keys = [PREDICTION, *(shares if names is not None else ())]
     replaced = [key for key in keys if any(key in row for row in rows)]
@@ -54,7 +53,7 @@ def write_rows(
         return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in objects), replaced
     cells = [[*old[0], *keys]]
     cells += [[*row.values(), *_cells(own, names)] for row, own in zip(old, predicted)]
-    return _table(cells, source), replaced
+    return _table(cells, kind), replaced
 
 
 def _cells(own: PredictedRow, names: Sequence[str] | None) -> list[str]:
@@ -65,8 +64,8 @@ def _cells(own: PredictedRow, names: Sequence[str] | None) -> list[str]:
     return [str(own.prediction), *(f"{own.probabilities[name]:.6g}" for name in names)]
 
 
-def _table(cells: list[list[str]], source: Path) -> str:
-    if source.suffix.lower() == ".csv":
+def _table(cells: list[list[str]], kind: str) -> str:
+    if kind == ".csv":
         file = io.StringIO()
         csv.writer(file, lineterminator="\n").writerows(cells)
         return file.getvalue()

@@ -93,6 +93,11 @@ class Splits:
         names = getattr(self.datasets["train"], "labels", ())
         return None if self.targets("train").is_floating_point() else list(names) or None
 
+    @property
+    def compared(self) -> str:
+        """The split that runs are compared on: for testing, or where there is none, for validation."""
+        return "test" if "test" in self.datasets else "val"
+
     def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
         """Batches of a split; shuffled, in an order that each epoch has its own."""
         dataset = self.datasets[split]

@@ -20,6 +20,7 @@ from graphdep.training.family.model_preset import ModelPreset, resolve_model
 from graphdep.training.family.noisy_trees import NOISY_TREES
 from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
+from graphdep.training.family.usual_words import USUAL_WORDS
 from graphdep.transforms.registry import check_known, edge_names, is_known, is_own, preset_options, resolve
 
 _TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES)
@@ -333,7 +334,9 @@ class TrainConfig:
         known = [field.name for field in dataclasses.fields(cls)]
         for key in keys:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
+                near = (
+                    [USUAL_WORDS[key]] if key in USUAL_WORDS else difflib.get_close_matches(key, known, n=1)
+                )
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise ValueError(f"unknown setting {key!r}{hint}; the settings are {', '.join(known)}")
 

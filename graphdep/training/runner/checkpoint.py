@@ -15,7 +15,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
-from graphdep.io.archive import check_archive, check_checkpoint
+from graphdep.io.archive import BEST, check_archive, find_checkpoint
 from graphdep.io.checks import check_name, shown
 from graphdep.training.family.by_task import build_task
 from graphdep.training.family.learning_task import LearningTask
@@ -27,7 +27,6 @@ from graphdep.vocab import RelationVocab, Vocab
 from graphdep.vocab.pieces import vocab_from_state
 
 FORMAT = "graphdep checkpoint 1"
-BEST = "best.ckpt"
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "format": str,
     "config": dict,
@@ -153,7 +152,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
         ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
             code in it is run.
     """
-    check_checkpoint(path)
+    path = find_checkpoint(path)
     check_archive(path)
     try:
         checkpoint = torch.load(path, map_location="cpu", weights_only=True)

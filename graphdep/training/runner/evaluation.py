@@ -135,6 +135,7 @@ def score_split(
     floor = family.floor(task, splits, split, outputs)
     scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})
     scored = scored | family.extra_scores(task, splits, split, config, folder)
-    if folder is not None and split == "test":
-        write_predictions(folder / PREDICTIONS, *task.compared(outputs), task.groups(outputs))
+    if folder is not None and split == splits.compared:
+        beside = family.readable(task, splits, split, outputs)
+        write_predictions(folder / PREDICTIONS, *task.compared(outputs), task.groups(outputs), beside)
     return scored

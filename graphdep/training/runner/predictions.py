@@ -6,7 +6,7 @@ import csv
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -41,14 +41,18 @@ def write_predictions(
     target: np.ndarray,
     prediction: np.ndarray,
     group: np.ndarray | None = None,
+    beside: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Writes a line an example, ``example,target,prediction`` and perhaps ``group``, whole or not at all.
+    """Writes a line an example, ``example,target,prediction`` and perhaps ``group``, whole or not at all;
+    behind them what people read, such as the names of labels and the texts.
 
-    Examples count from 0; numbers are written so that they are read back exactly.
+    Examples count from 0; numbers are written so that they are read back exactly. Line breaks in texts become
+    spaces: an example is a line.
 
     Args:
         path: The file.
         target, prediction, group: See :class:`Predictions`.
+        beside: Texts by the names of their columns, which are not read back. (default: none)
 
     Raises:
         ValueError: If they are not vectors of one size > 0, a value is not a finite number that int64 or
@@ -70,10 +74,11 @@ def write_predictions(
                 f"{group.shape})"
             )
         columns.append(group.tolist())
+    texts = {name: [" ".join(text.split()) for text in column] for name, column in (beside or {}).items()}
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((_HEADER if group is None else _GROUPED).split(","))
-        writer.writerows(zip(count(), *columns))
+        writer.writerow([*(_HEADER if group is None else _GROUPED).split(","), *texts])
+        writer.writerows(zip(count(), *columns, *texts.values()))
 
 
 def read_predictions(path: str | os.PathLike[str]) -> Predictions:
@@ -89,7 +94,8 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     # A byte that is not UTF-8 is no number either: replaced, it is found with its line below.
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         lines = file.read().split("\n")
-    if lines[0] not in (_HEADER, _GROUPED):
+    known = next((header for header in (_GROUPED, _HEADER) if f"{lines[0]},".startswith(f"{header},")), None)
+    if known is None:
         raise _error(path, 1, f"the header must be {_HEADER!r} or {_GROUPED!r}", lines[0])
     if lines[-1] != "":
         raise _error(path, len(lines), "the file is cut: its last line has no line break", lines[-1])
@@ -97,8 +103,8 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     if len(lines) == 1:
         raise _error(path, 1, "no example after the header")
     # csv.reader has rules of its own for quotes, NUL bytes, long cells and empty lines; here all are errors.
-    names = lines[0].split(",")[1:]
-    rows = [_row(path, number, line, names) for number, line in enumerate(lines[1:], start=2)]
+    names, more = known.split(",")[1:], lines[0] != known
+    rows = [_row(path, number, line, names, more) for number, line in enumerate(lines[1:], start=2)]
     return Predictions(*(_array(column) for column in zip(*rows)))
 
 
@@ -126,10 +132,14 @@ def _is_exact(values: np.ndarray) -> bool:
     return values.dtype.kind == "f" and values.dtype.itemsize <= 8 and bool(np.isfinite(values).all())
 
 
-def _row(path: str | os.PathLike[str], number: int, line: str, names: list[str]) -> tuple[float, ...]:
-    cells = line.split(",")
-    if len(cells) != len(names) + 1:
-        raise _error(path, number, f"{len(cells)} columns instead of {len(names) + 1}", line)
+def _row(
+    path: str | os.PathLike[str], number: int, line: str, names: list[str], more: bool
+) -> tuple[float, ...]:
+    """The numbers of a line, behind which there may be texts, in quotes of their own."""
+    cells = line.split(",", len(names) + 1) if more else line.split(",")
+    wanted = len(names) + 1 + more
+    if len(cells) != wanted:
+        raise _error(path, number, f"{len(cells)} columns instead of {wanted}", line)
     if cells[0] != str(number - 2):
         raise _error(path, number, f"expected example {number - 2}", cells[0])
     return tuple(_number(path, number, name, cell) for name, cell in zip(names, cells[1:]))

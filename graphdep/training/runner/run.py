@@ -18,6 +18,7 @@ from rich.console import Console
 from torch import Tensor
 
 from graphdep.io import atomic_path
+from graphdep.io.archive import BEST
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
@@ -25,7 +26,7 @@ from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
+from graphdep.training.runner.checkpoint import RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport, why_early
 from graphdep.training.runner.evaluation import count_parameters, score_split
 from graphdep.training.runner.monitor import monitored
@@ -77,8 +78,9 @@ def train(
 
     Args:
         config: The settings.
-        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split, and
-            of dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``.
+        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split,
+            or without one of the validation split, and of dialogues ``responses-val.jsonl`` and
+            ``responses-test.jsonl``.
         splits: The data. (default: loaded as the settings say)
         resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
             one. A finished run is not repeated. (default: :obj:`False`)
@@ -257,8 +259,7 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
 
 def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     path = folder / RESULT
-    predictions = [PREDICTIONS] if "test" in state.config.splits else []
-    if not all((folder / name).exists() for name in (RESULT, "best.ckpt", *predictions)):
+    if not all((folder / name).exists() for name in (RESULT, "best.ckpt", PREDICTIONS)):
         return None
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
@@ -326,7 +327,7 @@ def _result(
     scored = SplitScores()
     for split in config.splits[1:]:
         scored = scored | score_split(task, splits, split, config, run.folder)
-    tested = "test" in config.splits
+    predicted = read_predictions(run.folder / PREDICTIONS)
     return {
         "task": config.task,
         "model": config.model,
@@ -347,7 +348,8 @@ def _result(
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
-        "predictions": len(read_predictions(run.folder / PREDICTIONS).target) if tested else None,
+        "predictions": len(predicted.target),
+        "compared": splits.compared,
         "data": state.data,
         "config": config.to_dict(),
         "own_edges": config.own_edges(),

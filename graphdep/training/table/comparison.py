@@ -147,13 +147,14 @@ def _read(path: Path) -> Run:
         run = Run(
             path, predictions, str(result["task"]), str(result["model"]), None if seed is None else int(seed)
         )
-        examples = result.get("data", {}).get("examples", {}).get("test")  # older runs do not have it
+        compared = result.get("compared", "test")  # older runs do not have it
+        examples = result.get("data", {}).get("examples", {}).get(compared)
         examples = result.get("predictions", examples)  # not every task has one prediction an example
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{beside}: damaged, or not the result of a run ({error!r})") from None
     if examples not in (None, len(run.target)):
         raise ValueError(
-            f"{path} has {len(run.target)} examples, but the test split of {beside} has {examples}"
+            f"{path} has {len(run.target)} examples, but the {compared} split of {beside} has {examples}"
         )
     return run
 

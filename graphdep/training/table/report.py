@@ -87,9 +87,22 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     # Test first: the epoch was chosen on val, and differences are of the test split.
-    return family_of(summary["task"]).columns.get(summary["task"]) or tuple(
+    known = family_of(summary["task"]).columns.get(summary["task"], ())
+    if _compared_on(summary) != "test":
+        known = tuple(dict.fromkeys(name.replace("test_", "val_") for name in known))
+    return known or tuple(
         sorted(_floors(summary).get("no skill", {}), key=lambda name: not name.startswith("test_"))
     )
+
+
+def _on(summary: dict[str, Any]) -> str:
+    """The split of a table in its title, where it is not that for testing."""
+    return "" if _compared_on(summary) == "test" else " (validation)"
+
+
+def _compared_on(summary: dict[str, Any]) -> str:
+    """The split that rows are compared on; summaries of before have no other."""
+    return str(summary.get("compared", "test"))
 
 
 def _floors(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -100,13 +113,13 @@ def markdown(summary: dict[str, Any]) -> str:
     """The table with all that is needed to judge and repeat it."""
     header, rows = table_cells(summary)
     lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
-    return "\n".join([f"# {summary['title']}", "", *lines, "", *notes(summary), ""])
+    return "\n".join([f"# {summary['title']}{_on(summary)}", "", *lines, "", *notes(summary), ""])
 
 
 def rich_table(summary: dict[str, Any]) -> Table:
     """The table for a terminal of 80 columns: its main metric alone."""
     header, rows = table_cells(summary)
-    table = Table(title=f"{summary['title']}: mean ± std", box=SIMPLE)
+    table = Table(title=f"{summary['title']}{_on(summary)}: mean ± std", box=SIMPLE)
     hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
     hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
     shown = [place for place, name in enumerate(header) if name not in hidden]
@@ -125,6 +138,11 @@ def notes(summary: dict[str, Any]) -> list[str]:
     if summary.get("floor_frozen"):
         lines.append(f"- {ENCODER_ROW}: {family_of(summary['task']).frozen}")
     lines += [f"- {line}" for line in legend(summary["signature"])]
+    if _compared_on(summary) != "test":
+        lines.append(
+            "- no test split: the scores are of the validation split, on which each run's best epoch was "
+            "chosen, so that they are too good"
+        )
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
         lines += _comparison_notes(summary, against)
@@ -252,13 +270,13 @@ def csv_rows(summary: dict[str, Any]) -> str:
             for seed, value in zip(row["seeds"], spread["values"]):
                 floor = summary["floor"].get(name)
                 scores = [summary["task"], row["name"], seed, name, value, floor, paper]
-                writer.writerow([*scores, *_compared(row["against"], name)])
+                writer.writerow([*scores, *_compared(row["against"], name, _compared_on(summary))])
     return out.getvalue()
 
 
-def _compared(against: dict[str, Any] | None, name: str) -> list[Any]:
+def _compared(against: dict[str, Any] | None, name: str, split: str) -> list[Any]:
     """What the CSV says of a comparison; nothing where it is of another metric."""
-    if against is None or name != f"test_{against['metric']}":
+    if against is None or name != f"{split}_{against['metric']}":
         return [None] * (4 + len(_COMPARED))
     ends = (against["difference"], *against["interval"])
     return [against["row"], *ends, *(against[key] for key in _COMPARED)]
@@ -314,7 +332,7 @@ def _plot(summary: dict[str, Any]) -> Any:
     if not values:
         return None
     paper = summary["paper"]["rows"] if summary["paper"] and name == _paper_column(summary) else None
-    title = summary["title"]
+    title = f"{summary['title']}{_on(summary)}"
     metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
     return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)
 

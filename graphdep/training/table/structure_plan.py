@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from graphdep.io import atomic_path
-from graphdep.training.family.by_task import load_splits
+from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.run import train
@@ -86,9 +86,12 @@ def plan_runs(
         if before["asked"] != asked:
             raise ValueError(f"{path} is of another call: take another folder (--output)")
         return Plan(**before["plan"])
+    config = TrainConfig.of(rows.trees, **{**settings, "task": task})
+    if "test" not in config.splits:
+        advice = family_of(task).missing_split(config, "test")
+        raise ValueError(f"rows are compared on a test split, which {task!r} has none of here{advice}")
     start = time.monotonic()
     console.print("parsing, and a trial of two rows", markup=False)
-    config = TrainConfig.of(rows.trees, **{**settings, "task": task})
     there = len(load_splits(config)["train"])
     costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
     left = 60 * minutes - (time.monotonic() - start)

@@ -10,6 +10,7 @@ from graphdep.tasks import resolve_task
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.table.ablation import ablate
+from graphdep.training.table.report import markdown
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 SHORT = {"max_epochs": 2, "batch_size": 4, "lr": 0.05, "accelerator": "cpu", "min_freq": 1}
@@ -72,8 +73,10 @@ def test_without_a_test_file(tmp_path, settings):
     assert not [name for name in result["metrics"] if name.startswith("test")]
     with pytest.raises(ValueError, match=r"its settings have no split 'test': give it \(--test FILE\)"):
         evaluate_own(result["checkpoint"])
-    with pytest.raises(ValueError, match="compares scores on a test split, which 'labels' has none of here"):
-        ablate("labels", ["dt"], [0], tmp_path / "runs", settings=settings)
+    summary = ablate("labels", ["dt", "transformer"], [0], tmp_path / "runs", settings=settings)
+    assert summary["compared"] == "val"
+    assert all(name.startswith("val_") for row in summary["rows"] for name in row["metrics"])
+    assert "(validation)" in markdown(summary)
 
 
 def test_a_label_that_training_does_not_have_is_wrong(tmp_path, settings):

@@ -7,8 +7,17 @@ from pathlib import Path
 import pytest
 
 from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.training import TrainConfig, load_splits, load_task, parse_settings, train
-from graphdep.training.table.ablation import ablate
+from graphdep.training import (
+    TrainConfig,
+    ablate,
+    compare_runs,
+    load_splits,
+    load_task,
+    needs_structure,
+    parse_settings,
+    train,
+)
+from graphdep.training.table.report import csv_rows, markdown
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 ROWS = [
@@ -36,7 +45,9 @@ def test_without_a_test_file_there_is_no_test_score(tmp_path, settings):
     result = train(config(settings), tmp_path / "run")
     assert set(result["metrics"]) == {"val_loss", "val_accuracy", "val_macro_f1"}
     assert result["data"]["examples"] == {"train": 14, "val": 2}
-    assert not (tmp_path / "run" / "predictions.csv").exists()
+    lines = (tmp_path / "run" / "predictions.csv").read_text().splitlines()  # of what validates
+    assert lines[0] == "example,target,prediction,target_label,prediction_label,text"
+    assert len(lines) == 3
     assert train(config(settings), tmp_path / "run", resume=True) == result  # it is a finished one
     assert load_task(result["checkpoint"])[1].labels == ["bad", "good"]
     assert evaluate_own(result["checkpoint"], "val")["metrics"] == result["metrics"]
@@ -111,13 +122,28 @@ def test_the_validation_texts_are_those_of_their_seed(settings):
     assert digests[0, 0] == digests[1, 0] != digests[0, 1]
 
 
-def test_an_ablation_needs_a_test_file(tmp_path, settings):
-    with pytest.raises(ValueError, match="compares scores on a test split, which 'csv' has none of here"):
-        ablate("csv", ["dt"], [0], tmp_path / "runs", settings=settings)
-    test = write(tmp_path / "test.csv", ROWS[::2])
-    models, own = ["transformer", "word-average"], {**settings, "test": test, "max_epochs": 1}
+@pytest.mark.parametrize("split", ["test", "val"])
+def test_an_ablation_is_of_the_test_file_or_of_what_validates(tmp_path, settings, split):
+    given = {"test": write(tmp_path / "test.csv", ROWS[::2])} if split == "test" else {"val_fraction": 0.4}
+    models, own = ["transformer", "word-average"], {**settings, **given, "max_epochs": 1}
     summary = ablate("csv", models, [0], tmp_path / "runs", settings=own)
     assert [row["n"] for row in summary["rows"]] == [1, 1]
+    assert summary["compared"] == split
+    against = summary["rows"][1]["against"]
+    scores = [row["metrics"][f"{split}_{against['metric']}"]["values"] for row in summary["rows"]]
+    assert against["difference"] == pytest.approx(scores[1][0] - scores[0][0])
+    report = markdown(summary)
+    assert ("so that they are too good" in report) == (split == "val")
+    assert ("(validation)" in report.splitlines()[0]) == (split == "val")
+    assert f"{split}_accuracy" in report.splitlines()[2]
+    assert f"{split}_accuracy" in csv_rows(summary)
+    folders = [str(Path(row["checkpoints"][0]).parent) for row in summary["rows"]]
+    assert compare_runs(*folders)["n"] == against["n"]
+
+
+def test_what_needs_a_test_file_says_how_to_give_it(tmp_path, settings):
+    with pytest.raises(ValueError, match=r"a test split, which 'csv' has none of here: give it \(--set test"):
+        needs_structure("csv", tmp_path / "runs", settings=settings)
 
 
 @pytest.mark.parametrize("name", ["train", "text_columns", "label_column"])

@@ -157,8 +157,8 @@ def test_settings_that_the_weights_cannot_have_are_refused_before_anything_is_bu
         load_task(tmp_path / "huge.ckpt")
 
 
-def test_a_folder_is_no_checkpoint(tmp_path):
-    with pytest.raises(FileNotFoundError, match="is a folder: name its best.ckpt"):
+def test_a_folder_without_a_checkpoint(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is a folder without a best.ckpt"):
         read_checkpoint(tmp_path)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -139,3 +141,32 @@ def test_nothing_wrong_is_written(tmp_path):
         with pytest.raises(ValueError, match=rf"'group' must be 1 whole numbers .*got {wrong.dtype}"):
             write_predictions(tmp_path / "p.csv", np.ones(1), np.ones(1), wrong)
     assert not list(tmp_path.iterdir())
+
+
+def test_texts_stand_behind_the_numbers_and_are_not_read_back(tmp_path):
+    path = tmp_path / "p.csv"
+    target, prediction = np.array([1, 0]), np.array([0, 0])
+    told = {"target_label": ["good", "bad, I say"], "text": ['a "fine"\nfilm', "dull"]}
+    write_predictions(path, target, prediction, np.array([3, 4]), told)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0] == {
+        "example": "0",
+        "target": "1",
+        "prediction": "0",
+        "group": "3",
+        "target_label": "good",
+        "text": 'a "fine" film',
+    }
+    assert rows[1]["target_label"] == "bad, I say"
+    found = read_predictions(path)
+    assert (found.target.tolist(), found.prediction.tolist(), found.group.tolist()) == (
+        [1, 0],
+        [0, 0],
+        [3, 4],
+    )
+    write_predictions(path, target, prediction, None, {"text": ["a", "b"]})
+    assert read_predictions(path).group is None
+    path.write_text("example,target,prediction,text\n0,1,0\n")
+    with pytest.raises(ValueError, match="p.csv:2: 3 columns instead of 4"):
+        read_predictions(path)

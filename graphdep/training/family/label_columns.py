@@ -1,0 +1,28 @@
+"""The names of labels beside the numbers that metrics compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def label_columns(
+    target: np.ndarray, prediction: np.ndarray, labels: Sequence[Any] | None
+) -> dict[str, list[str]]:
+    """Columns ``target_label`` and ``prediction_label`` of numbers of labels; none where there are no names.
+
+    Args:
+        target, prediction: Numbers ``[N]``; what is below 0 has no name.
+        labels: The names by their numbers.
+    """
+    if not labels:
+        return {}
+    names = [*map(str, labels)]
+    columns = {"target_label": target, "prediction_label": prediction}
+    return {
+        column: [names[int(number)] if number >= 0 else "" for number in numbers]
+        for column, numbers in columns.items()
+    }
