@@ -62,6 +62,11 @@ PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
         "DAM on it: a node for each arc (of the enhanced++ graph; bert-dam-basic: of the other rows' trees)"
     ),
     "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
+    "bert-dam-basic-nopos": _bert_dam(
+        "DAM on the basic tree, its relation nodes without position and segment (section 3.3)",
+        arcs="basic",
+        relation_position="none",
+    ),
     "bert-dam-enhanced": _bert_dam("DAM on the enhanced graph, without what ++ adds", arcs="enhanced"),
     "bert-dam-untyped": _bert_dam(
         "DAM without the vector that all relation nodes share", type_embedding=False

@@ -69,7 +69,8 @@ def test_a_row_waits_for_its_tuning_and_takes_the_best(campaign):
         key = RunKey(table.digest, "dt", f"lr={value}", 0)
         first.ledgers["d0"].add(key, {"val_accuracy": score, "epochs": 1, "seconds_per_epoch": 1})
     again = campaign(values)
-    assert keys(again)[-2:] == [("d0", "", 0, "dt"), ("d0", "", 1, "dt")]
+    assert keys(again)[-1:] == [("d0", "", 1, "dt")]  # the best try is the run of seed 0
+    assert again.ledgers["d0"].scores(table.digest, "dt", "val_accuracy") == {0: 0.8}
     config = again.config(design, table, RunKey(table.digest, "dt", "", 1))
     assert (config.lr, config.seed) == (0.2, 1)  # the first of equal ones
     assert again.config(design, table, RunKey(table.digest, "dt", "lr=0.3", 0)).lr == 0.3
@@ -89,7 +90,7 @@ def test_a_table_may_take_what_another_is_tuned_to(campaign):
             scores = {"val_accuracy": float(lr == better), "epochs": 1, "seconds_per_epoch": 1}
             first.ledgers["d0"].add(RunKey(large.digest, row, f"lr={lr}", 0), scores)
     again = campaign({**values, "claims": []})
-    assert [key.digest for _, _, key in again.left()] == [small.digest] * 2 + [large.digest] * 2
+    assert [key.digest for _, _, key in again.left()] == [small.digest] * 2  # large's are those of the tries
     for row, better in (("transformer", 0.1), ("dt", 0.2)):
         assert again.config(design, small, RunKey(small.digest, row, "", 0)).lr == better
 
@@ -204,3 +205,23 @@ def test_a_worker_that_is_killed_is_replaced(campaign, monkeypatch):
     (state,) = first.states()
     assert (state.done, state.failed) == (0, 1)
     assert "the process ended with code" in state.errors["dt_seed0"]
+
+
+def test_rows_that_have_learnt_nothing_conclude_nothing(campaign):
+    equal = {"claims": [{**CLAIM, "expected": "equal", "smallest": 0.5}]}
+    for floor, verdict in (
+        ({"floor_test_accuracy": 0.5}, "undecided (both rows are no better than no skill)"),
+        ({"floor_test_accuracy": 0.4}, "reproduced"),
+        (
+            {"floor_frozen_test_accuracy": 0.7},
+            "undecided (dt is no better than the encoder before its training)",
+        ),
+    ):
+        made = campaign(equal)
+        (design,) = made.designs
+        for row in ("dt", "transformer"):
+            for seed in (0, 1):
+                scores = {"test_accuracy": 0.5, "epochs": 1, "seconds_per_epoch": 1, **floor}
+                made.ledgers["d0"].add(RunKey(design.tables[0].digest, row, "", seed), scores)
+        (found,) = decide(made)
+        assert found["verdict"] == verdict
