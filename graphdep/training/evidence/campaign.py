@@ -17,7 +17,7 @@ from typing import Any
 from graphdep.io import atomic_path
 from graphdep.training.evidence.design import Design, Table
 from graphdep.training.evidence.ledger import Ledger, RunKey
-from graphdep.training.evidence.worker import FAILED, Job, Worker
+from graphdep.training.evidence.worker import BUSY, FAILED, Job, Worker
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.predictions import PREDICTIONS
 from graphdep.training.runner.run import RESULT
@@ -101,6 +101,7 @@ class Campaign:
         self.raw_from, self.root = raw_from, root
         self.workers, self.say = workers, say
         self.settings = dict(settings or {})
+        self._elsewhere: set[RunKey] = set()  # another campaign does them
         self.ledgers = {design.name: Ledger(self.results / f"{design.name}.csv") for design in designs}
         for path in self.runs.glob(f"*/*/*/{FAILED}") if retry else ():
             path.unlink()
@@ -229,7 +230,7 @@ class Campaign:
 
     def _next(self, busy: set[RunKey]) -> Job | None:
         for design, table, key in self.left():
-            if key in busy:
+            if key in busy or key in self._elsewhere:
                 continue
             try:
                 config = self.config(design, table, key)
@@ -248,7 +249,10 @@ class Campaign:
         if job is None or answer is None:
             return
         design = next(design for design in self.designs if design.name == job.design)
-        if isinstance(answer, str):
+        if answer == BUSY:
+            self._elsewhere.add(job.key)
+            self.say(f"left out, {BUSY}: {job.title}")
+        elif isinstance(answer, str):
             self._fail(design, job.key, answer)
         else:
             self._finish(design, job.key, answer)

@@ -107,9 +107,8 @@ def _nothing_learnt(ledger: Ledger, table: Table, claim: Claim, metric: Metric) 
     """Why rows conclude nothing: a pretrained encoder's is no better than the encoder before its training, or
     those of an equality both are no better than no skill.
     """
-    low = {}
-    for floor in ("floor_frozen_", "floor_"):
-        low[floor] = []
+    low: dict[str, list[str]] = {"floor_frozen_": [], "floor_": []}
+    for floor in low:
         for row in (claim.a, claim.b):
             mine, its = (ledger.scores(table.digest, row, f"{of}{claim.metric}") for of in ("", floor))
             if its and not metric.is_better(*(statistics.fmean(scores.values()) for scores in (mine, its))):

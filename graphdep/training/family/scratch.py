@@ -21,7 +21,7 @@ def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LST
     Transformer whose feed-forward part has twice the channels.
     """
     channels = 2 * (2 * hidden_channels // 3)
-    sizes = {"hidden_channels": channels, "in_channels": hidden_channels, "num_layers": 2}
+    sizes: dict[str, Any] = {"hidden_channels": channels, "in_channels": hidden_channels, "num_layers": 2}
     return M.LSTMEncoder(num_words, bidirectional=True, **sizes, **options)
 
 

@@ -29,6 +29,7 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport, why_early
 from graphdep.training.runner.evaluation import count_parameters, score_split
+from graphdep.training.runner.in_use import FolderInUseError
 from graphdep.training.runner.monitor import monitored
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
@@ -206,7 +207,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise ValueError(f"{folder}: another process trains in this folder") from None
+                raise FolderInUseError(f"{folder}: another process trains in this folder") from None
         yield
 
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import fcntl
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -225,3 +228,42 @@ def test_rows_that_have_learnt_nothing_conclude_nothing(campaign):
                 made.ledgers["d0"].add(RunKey(design.tables[0].digest, row, "", seed), scores)
         (found,) = decide(made)
         assert found["verdict"] == verdict
+
+
+def test_a_run_that_another_process_does_is_left_to_it(campaign, tmp_path):
+    first = campaign({"rows": ["dt"], "seeds": 1, "claims": []})
+    design, _, key = next(first.left())
+    folder = first.folder(design, key)
+    folder.mkdir(parents=True)
+    told: list[str] = []
+    first.say = told.append
+    with open(folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first.run(minutes=2)
+    assert told[-1] == "left out, another process is at it: d0 dt seed 0"
+    (state,) = first.states()
+    assert (state.done, state.failed, state.left) == (0, 0, 1)
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    code = (
+        "import multiprocessing, os, sys\n"
+        "from pathlib import Path\n"
+        "from graphdep.training.evidence.worker import Worker\n"
+        "if __name__ == '__main__':\n"
+        "    worker = Worker(multiprocessing.get_context('spawn'), Path(sys.argv[1]))\n"
+        "    print(worker.process.pid, flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    script = tmp_path / "start.py"
+    script.write_text(code)
+    command = [sys.executable, str(script), str(tmp_path / "log")]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pid = int(started.stdout.readline())
+    time.sleep(1)
+    started.kill()
+    started.communicate()
+    end = time.monotonic() + 60
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{pid}").exists()
