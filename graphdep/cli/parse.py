@@ -34,6 +34,11 @@ def parse(
             "or for enhanced++ the parser corenlp).",
         ),
     ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.sqlite", help="Keep parses here, and parse nothing that it has."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that parse, for files of many texts.")] = 1,
 ) -> None:
     """Parse raw text into dependency trees (CoNLL-U).
 
@@ -45,6 +50,8 @@ def parse(
         graphdep parse "The dog chased the cat. It ran away."
 
         graphdep parse texts.txt --output texts.conllu
+
+        graphdep parse texts.txt --output texts.conllu --cache parses.sqlite --workers 4
 
         graphdep parse texts.txt --parser stanza:de
 
@@ -58,7 +65,7 @@ def parse(
     texts = read_texts(text)
     if enhanced is not None:
         enhance([], level=enhanced)  # an unknown level is an error before the parser works
-    made = resolve_parser(parser, arcs=enhanced or "basic")
+    made = resolve_parser(parser, arcs=enhanced or "basic", cache=cache, workers=workers)
     sentences = [sentence for parsed in made.parse(texts) for sentence in parsed]
     if enhanced is not None:
         sentences = enhance(sentences, level=enhanced)

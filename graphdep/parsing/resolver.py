@@ -15,6 +15,7 @@ from graphdep.parsing.chain_parser import ChainParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
 from graphdep.parsing.enhance import check_arcs
+from graphdep.parsing.parallel_parser import ParallelParser
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.pybart_rules import find_pybart
 from graphdep.parsing.spacy_parser import SpacyParser
@@ -40,6 +41,7 @@ def resolve_parser(
     *,
     cache: str | Path | None = None,
     arcs: str = "basic",
+    workers: int = 1,
     **options: Any,
 ) -> Parser:
     """A parser from its name, with a cache around it if wanted.
@@ -56,10 +58,12 @@ def resolve_parser(
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
         arcs: What the parses are for: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs.
             (default: ``"basic"``)
+        workers: Processes that parse; see :class:`ParallelParser`. (default: :obj:`1`, no others)
         **options: Arguments of the parser's class.
 
     Raises:
-        ValueError: If there is no such parser or it has no such option, or :obj:`arcs` is unknown.
+        ValueError: If there is no such parser or it has no such option, :obj:`arcs` is unknown, or
+            :obj:`workers` is below 1.
         ParserUnavailableError: If its library or models are missing.
         ImportError: If its trees have to be enhanced and pybart is not installed.
     """
@@ -69,6 +73,8 @@ def resolve_parser(
     parser = _resolve(name_or_instance, options)
     if arcs != "basic" and not parser.gives_graphs:
         find_pybart()
+    if workers != 1:
+        parser = ParallelParser(parser, workers)
     return parser if cache is None else CachedParser(parser, cache)
 
 
