@@ -1,8 +1,8 @@
 """English words that enhanced++ graphs know.
 
-They are those that pybart lists after the converter of "Enhanced English Universal Dependencies: An Improved
-Representation for Natural Language Understanding Tasks" by Schuster and Manning, so that labels are comparable
-with those of other graphs.
+They are those that pybart lists after the converter of "Enhanced English Universal Dependencies: An
+Improved Representation for Natural Language Understanding Tasks" by Schuster and Manning, so that labels are
+comparable with those of other graphs.
 """
 
 from __future__ import annotations

@@ -58,8 +58,13 @@ def _voice(graph: ArcGraph, node: int, relation: str) -> str:
 
 def _control(graph: ArcGraph, node: int, head: int, found: list[list[tuple[int, str]]]) -> None:
     objects = [pair for pair in found[head] if pair[1] in _OBJECTS]
-    for subject, relation in objects or [pair for pair in found[head] if "subj" in pair[1]]:
+    for subject, relation in objects or [pair for pair in found[head] if _controls(pair[1])]:
         if subject != node:
             own = "csubj:xsubj" if relation.startswith("csubj") else "nsubj:xsubj"
             graph.add(subject, Arc(node, own))
             found[node].append((subject, own))
+
+
+def _controls(relation: str) -> bool:
+    """Whether it is a subject of the predicate itself, not of a clause around it (``nsubj:outer``)."""
+    return "subj" in relation and not relation.endswith(":outer")

@@ -42,6 +42,10 @@ def test_an_open_complement_has_the_object_of_its_governor_else_its_subject(grap
     found = graph(text, level)
     assert found["Lee"] == {"nsubj(wants)", "nsubj:xsubj(help)"}
     assert found["us"] == {"obj(help)", "nsubj:xsubj(feel)", "nsubj:xsubj(safe)"}
+    text = (
+        "all/DT/5/nsubj:outer he/PRP/3/nsubj does/VBZ/1/acl:relcl is/VBZ/5/cop get/VB/0/root fat/JJ/5/xcomp"
+    )
+    assert graph(text, level)["all"] == {"nsubj:outer(get)", "obj(does)"}
     text = "singing/VBG/2/csubj seems/VBZ/0/root good/JJ/2/xcomp"
     assert graph(text, level)["singing"] == {"csubj(seems)", "csubj:xsubj(good)"}
 
