@@ -30,8 +30,8 @@ def parse(
         str | None,
         typer.Option(
             metavar="LEVEL",
-            help="Write column DEPS as well: enhanced or enhanced++ (English; needs graphdep[enhanced], "
-            "or for enhanced++ the parser corenlp).",
+            help="Write column DEPS as well: ud or ud++ (English); or by pybart, enhanced or enhanced++ "
+            "(graphdep[enhanced]; enhanced++ also with the parser corenlp).",
         ),
     ] = None,
     cache: Annotated[
@@ -55,7 +55,7 @@ def parse(
 
         graphdep parse texts.txt --parser stanza:de
 
-        graphdep parse texts.txt --enhanced enhanced++
+        graphdep parse texts.txt --enhanced ud++
     """
     from graphdep.io import format_conllu, write_conllu
     from graphdep.parsing import enhance, resolve_parser

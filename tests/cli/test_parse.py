@@ -105,7 +105,7 @@ def test_enhanced_graphs_are_in_column_deps(run, tmp_path):
 def test_an_unknown_level(run, parser):
     done = run("parse", "ann saw bob", *parser, "--enhanced", "basic")
     assert done.exit_code == 2
-    assert "'level' must be one of ('enhanced', 'enhanced++') (got 'basic')" in done.stderr
+    assert "'level' must be one of ('enhanced', 'enhanced++', 'ud', 'ud++') (got 'basic')" in done.stderr
 
 
 def test_corenlp_makes_its_own_graphs(run, monkeypatch):

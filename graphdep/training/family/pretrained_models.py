@@ -59,7 +59,11 @@ PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
     "bert-dra": _bert("DRA's edges on it, and all of [CLS] and [SEP]", "dra"),
     "bert-sia": _bert("SIA's edges on it, in all layers", "sia"),
     "bert-dam": _bert_dam(
-        "DAM on it: a node for each arc (of the enhanced++ graph; bert-dam-basic: of the other rows' trees)"
+        "DAM on it: a node for each arc (of the enhanced++ graph by pybart; bert-dam-ud: by our rules; "
+        "bert-dam-basic: of the other rows' trees)"
+    ),
+    "bert-dam-ud": _bert_dam(
+        "DAM on the enhanced++ graph by graphdep's own rules, without another package", arcs="ud++"
     ),
     "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
     "bert-dam-basic-nopos": _bert_dam(
