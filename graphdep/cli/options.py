@@ -106,6 +106,23 @@ ModelParser = Annotated[
         "training had another one than bundled. [default: bundled]"
     ),
 ]
+TrainedRoot = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder of the corpus (raw/, processed/, cache/); must be given if training had another one "
+        "than the corpus' own.",
+        rich_help_panel=_DATA,
+    ),
+]
+TrainedParser = Annotated[
+    str | None,
+    typer.Option(
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if "
+        "training had another one than bundled.",
+        rich_help_panel=_DATA,
+    ),
+]
 MaxWords = Annotated[
     int,
     typer.Option(

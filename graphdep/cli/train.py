@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -70,7 +70,8 @@ def train(
     """
     say_loading()
     task = o.task_of(task, train_file, text_columns)
-    given = {"task": task, "edges": edges, "root": root, "raw_from": raw_from, "parser": parser, "seed": seed}
+    given: dict[str, Any] = {"task": task, "edges": edges, "root": root, "raw_from": raw_from}
+    given |= {"parser": parser, "seed": seed}
     given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
     given |= {"limit_train": limit_train, "limit_eval": limit_eval}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)

@@ -119,3 +119,9 @@ def test_corenlp_makes_its_own_graphs(run, monkeypatch):
     for level in ("enhanced++", "enhanced"):
         assert "asked" in run("parse", "ann", "--parser", "corenlp", "--enhanced", level).stderr
     assert asked == [("corenlp", {"arcs": level}) for level in ("enhanced++", "enhanced")]
+
+
+def test_no_folder_is_made_in_the_root_of_the_disk(run):
+    done = run("parse", "A text here.", "--output", "/nosuchfolder/x.conllu")
+    assert done.exit_code == 2
+    assert "'output' cannot be written: no folder '/nosuchfolder'" in done.stderr

@@ -57,6 +57,9 @@ class WordLabeller(TaskEstimator):
         progress: Show the epochs on stderr. (default: :obj:`True`)
         folder: Keeps the run, with its ``best.ckpt``, the sentences and their parses; :obj:`None` keeps the
             model alone, in memory. (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
+            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
+            this process lives, so that the fits of a search share them. (default: :obj:`None`)
         max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
             read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
         **settings: Any further setting of ``graphdep train --task labels``, such as :obj:`max_epochs`,
@@ -102,6 +105,7 @@ class WordLabeller(TaskEstimator):
         device: str | torch.device | None = None,
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
         **settings: Any,
@@ -118,6 +122,7 @@ class WordLabeller(TaskEstimator):
         self.device = device
         self.progress = progress
         self.folder = folder
+        self.cache = cache
         self.max_words = max_words
         self.truncate = truncate
         self.settings = settings
@@ -229,7 +234,9 @@ class WordLabeller(TaskEstimator):
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
         options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
-        predictor = WordPredictor(task, state, self.parser, name, progress=False, **options)
+        predictor = WordPredictor(
+            task, state, self._parser_to_predict(state.config), name, progress=False, **options
+        )
         labels = predictor.labels
         self._order = sorted(range(len(labels)), key=labels.__getitem__)
         self._trained_edges = self.edges

@@ -58,6 +58,9 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
             evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
             memory. (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
+            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
+            this process lives, so that the fits of a search share them. (default: :obj:`None`)
         max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
             whether the first ones of a longer text are read, which else is an error. (default:
             :obj:`10_000`, :obj:`False`)
@@ -101,6 +104,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         device: str | torch.device | None = None,
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
         **settings: Any,
@@ -115,6 +119,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         self.device = device
         self.progress = progress
         self.folder = folder
+        self.cache = cache
         self.max_words = max_words
         self.truncate = truncate
         self.settings = settings
@@ -232,7 +237,9 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
         options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
-        predictor = Predictor(task, state, self.parser, name, progress=False, **options)
+        predictor = Predictor(
+            task, state, self._parser_to_predict(state.config), name, progress=False, **options
+        )
         if predictor.labels is None:
             raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
         # As scikit-learn's scorers of probabilities have the classes.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
+from graphdep.io.encoder_name import check_encoder_name
 from graphdep.io.extras import check_transformers
 from graphdep.io.limits import LIMITS, check_limit
 from graphdep.parsing.resolver import check_parser
@@ -357,6 +358,7 @@ class TrainConfig:
         """
         if self.pretrained:
             check_transformers()
+            check_encoder_name(self.encoder_base or self.encoder)
         for name, path in self.own_files().items():
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")

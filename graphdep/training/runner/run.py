@@ -21,7 +21,7 @@ from graphdep.io import atomic_path
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
+from graphdep.training.family.pretrained import backbone_of, load_pretrained
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
@@ -138,7 +138,7 @@ def _train(
     report.say(
         f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in config.splits[1:])}"
     )
-    result = _result(state, checkpoint, splits, found, floor_frozen)
+    result = _result(state, checkpoint, splits, found, floor_frozen, report.console)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
 
@@ -233,6 +233,13 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool) -> None:
             "%s: no last.ckpt to go on from, a new run starts; set aside in %s: %s",
             *(folder, previous.name, ", ".join(names)),
         )
+    elif RESULT in names:
+        size = sum((folder / name).stat().st_size for name in names) / 2**20
+        logger.warning(
+            "%s: a finished run is set aside in %s (%.0f MB); with resume (--resume) the "
+            "same one would not be made again",
+            *(folder, previous.name, size),
+        )
     for name in names:
         os.replace(folder / name, previous / name)
 
@@ -318,6 +325,7 @@ def _result(
     splits: Splits,
     found: float | None,
     floor_frozen: Mapping[str, float],
+    console: Console,
 ) -> dict[str, Any]:
     task, state = load_task(run.best_path)
     edges = state.config.own_edges()
@@ -325,7 +333,7 @@ def _result(
     config = mine.config
     scored = SplitScores()
     for split in config.splits[1:]:
-        scored = scored | score_split(task, splits, split, config, run.folder)
+        scored = scored | score_split(task, splits, split, config, run.folder, console)
     predicted = read_predictions(run.folder / PREDICTIONS)
     return {
         "task": config.task,
@@ -344,6 +352,7 @@ def _result(
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
         "seconds_per_validation": sum(run.val_seconds) / max(1, len(run.val_seconds)),
         "parameters": count_parameters(task),
+        **({"encoder_sizes": _encoder_sizes(task)} if config.pretrained else {}),
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
@@ -354,6 +363,12 @@ def _result(
         "own_edges": config.own_edges(),
         "versions": {"graphdep": __version__, "torch": torch.__version__},
     }
+
+
+def _encoder_sizes(task: LearningTask) -> dict[str, int]:
+    """What a pretrained encoder has in place of the settings of these names."""
+    backbone = backbone_of(task.model)
+    return {name: getattr(backbone, name) for name in ("hidden_channels", "num_layers", "heads")}
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

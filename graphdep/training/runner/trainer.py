@@ -21,7 +21,7 @@ from graphdep.training.runner.checkpoint import AtomicCheckpointIO
 def make_trainer(
     config: TrainConfig, folder: Path | None = None, callbacks: list[L.Callback] | None = None
 ) -> L.Trainer:
-    """The trainer of a run; with callbacks it keeps checkpoints."""
+    """The trainer of a run; with a folder it keeps checkpoints, by a callback."""
     return L.Trainer(
         accelerator=config.accelerator,
         devices=1,
@@ -33,7 +33,7 @@ def make_trainer(
         default_root_dir=folder,
         plugins=[AtomicCheckpointIO(), LightningEnvironment()],
         logger=False,
-        enable_checkpointing=bool(callbacks),
+        enable_checkpointing=folder is not None,
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,
