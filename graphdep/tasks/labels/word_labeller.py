@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from lightning import Callback
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.transforms import BaseTransform
 
@@ -60,6 +61,8 @@ class WordLabeller(TaskEstimator):
         cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
             whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
             this process lives, so that the fits of a search share them. (default: :obj:`None`)
+        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
+            none)
         max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
             read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
         **settings: Any further setting of ``graphdep train --task labels``, such as :obj:`max_epochs`,
@@ -67,6 +70,7 @@ class WordLabeller(TaskEstimator):
 
     Attributes:
         classes\_: The labels, sorted, as in the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
         result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
             :obj:`folder`; a loaded model has none.
         parser_failures: Sentences of the last prediction that have a chain for a tree.
@@ -106,6 +110,7 @@ class WordLabeller(TaskEstimator):
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
         cache: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
         **settings: Any,
@@ -123,6 +128,7 @@ class WordLabeller(TaskEstimator):
         self.progress = progress
         self.folder = folder
         self.cache = cache
+        self.callbacks = callbacks
         self.max_words = max_words
         self.truncate = truncate
         self.settings = settings

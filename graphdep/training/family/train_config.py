@@ -92,8 +92,13 @@ class TrainConfig:
             the end; :obj:`None` for a constant one. (default: :obj:`None`)
         weight_decay: L2 penalty.
         clip: Largest norm of the gradient; :obj:`None` for no limit. (default: :obj:`None`)
-        hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Of the
-            encoder.
+        hidden_channels: Size of the states of an encoder that is trained from nothing.
+        num_layers: Its layers.
+        heads: Its attention heads, which share the channels.
+        ff_channels: Size of its feed-forward layers.
+        dropout: Dropout probability.
+        position_embedding: Tell it where in a text a word stands. (default: :obj:`True`)
+        norm_first: Normalise before each part of a layer, and at the end. (default: :obj:`False`)
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; most corpora are in memory and need none, those of response
             selection are on disk. At most four a core. (default: :obj:`0`)
@@ -317,6 +322,12 @@ class TrainConfig:
             if isinstance(state.get(name), str):
                 check_known(state[name])
         return own(**{**state, "num_workers": 0})
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The values of the settings that have one whatever the model is."""
+        fields = dataclasses.fields(cls)
+        return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
 
     @classmethod
     def default_model(cls) -> str:

@@ -7,13 +7,14 @@ import hashlib
 import os
 import tempfile
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from lightning import Callback
 from rich.console import Console
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -29,6 +30,7 @@ from graphdep.training.family.by_task import load_splits
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task, save_task
+from graphdep.training.runner.metrics_file import METRICS, read_metrics
 from graphdep.training.runner.predictor import parser_to_use, resolve_device
 from graphdep.training.runner.run import run_folder, train
 from graphdep.transforms.registry import as_given, name_of
@@ -66,6 +68,7 @@ class TaskEstimator(BaseEstimator):
     progress: bool
     folder: str | os.PathLike[str] | None
     cache: str | os.PathLike[str] | None
+    callbacks: Sequence[Callback] | None
     max_words: int
     truncate: bool
     settings: dict[str, Any]
@@ -110,7 +113,9 @@ class TaskEstimator(BaseEstimator):
             splits = load_splits(config)
         console = Console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
-        result = train(config, run, splits=splits, console=console)
+        callbacks = list(self.callbacks or ())
+        result = train(config, run, splits=splits, console=console, callbacks=callbacks)
+        self.history_ = read_metrics(run / METRICS)
         task, state = load_task(result["checkpoint"])
         if self.folder is None:  # the files are gone by the end
             config = config.replace(train=path.name, root=None)
@@ -118,17 +123,19 @@ class TaskEstimator(BaseEstimator):
         self._set(task, dataclasses.replace(state, config=config), self.called)
         self.result_ = result
 
-    def _parses(self) -> str | os.PathLike[str] | None:
+    def _parses(self) -> Path | None:
         """The file of parses that fits share; :obj:`None` for the one in their folder."""
-        if self.cache is not None or self.folder is not None:
-            return self.cache
+        if self.cache is not None:
+            return Path(self.cache)
+        if self.folder is not None:
+            return None
         return Path(_parses_of_process(os.getpid()).name, "parses.sqlite")
 
     def _parser_to_predict(self, config: Any) -> str | Parser:
         """The parser, with its parses where a file for them was named."""
         if self.cache is None:
             return self.parser
-        return resolve_parser(self.parser, cache=self.cache, arcs=getattr(config, "arcs", "basic"))
+        return resolve_parser(self.parser, cache=Path(self.cache), arcs=getattr(config, "arcs", "basic"))
 
     def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
         if not isinstance(self.parser, str):
