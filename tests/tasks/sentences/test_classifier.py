@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from lightning import Callback
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import get_scorer, log_loss
@@ -476,3 +477,22 @@ def test_without_progress_nothing_is_said(capsys, monkeypatch):
     assert capsys.readouterr() == ("", "")
     new(progress=True).fit([f"{text} loudly" for text in TEXTS], LABELS)
     assert "Processing" in capsys.readouterr().err
+
+
+class Ends(Callback):
+    """Which epochs a callback has seen."""
+
+    def __init__(self) -> None:
+        self.epochs: list[int] = []
+
+    def on_train_epoch_end(self, trainer, pl_module) -> None:
+        self.epochs.append(trainer.current_epoch)
+
+
+def test_history_and_callbacks():
+    seen = Ends()
+    model = new(max_epochs=3, callbacks=[seen]).fit(TEXTS, LABELS)
+    assert seen.epochs == [0, 1, 2]
+    assert [row["epoch"] for row in model.history_] == [1, 2, 3]
+    best = model.history_[model.result_["best_epoch"] - 1]
+    assert best["val_loss"] == pytest.approx(model.result_["metrics"]["val_loss"])
