@@ -126,7 +126,7 @@ def imported(modules: list[Path]) -> set[str]:
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     found = {n.partition(".")[0] for n in names} - sys.stdlib_module_names - {"graphdep"}
-    return {{"sklearn": "scikit-learn"}.get(n, n).replace("_", "-") for n in found}
+    return {{"sklearn": "scikit-learn", "yaml": "pyyaml"}.get(n, n).replace("_", "-") for n in found}
 
 
 @pytest.fixture(scope="module")

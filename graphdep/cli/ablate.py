@@ -13,6 +13,7 @@ from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.cli.task_help import ROWS
+from graphdep.io.extras import check_logger
 from graphdep.io.limits import check_limit
 
 
@@ -28,8 +29,9 @@ def ablate(
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed.")
-    ] = 3,
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed. [default: 3]"),
+    ] = None,
     reference: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +57,9 @@ def ablate(
     limit_train: o.LimitTrain = None,
     limit_eval: o.LimitEval = None,
     seed: o.Seed = None,
+    config_file: o.RowsConfig = None,
+    logger: o.LoggerName = "none",
+    log_every: o.LogEvery = None,
     settings: o.Settings = None,
     output: o.Output = None,
     json: o.Json = False,
@@ -73,11 +78,18 @@ def ablate(
 
         graphdep ablate --models dt --edges transformer,dra,my_edges:Window
 
+        graphdep ablate --config rows.yaml --seeds 5
+
         graphdep ablate --task labels --train roles.jsonl --test new.jsonl --models transformer,dt,bilstm
     """
-    check_limit("seeds", seeds)
+    check_logger(logger)
     say_loading()
-    task = o.task_of(task, train_file, text_columns)
+    from graphdep.training.table.rows_file import RowsFile, read_rows_file
+
+    file = RowsFile() if config_file is None else read_rows_file(config_file)
+    seeds = seeds or file.table.get("seeds", 3)
+    check_limit("seeds", seeds)
+    task = o.task_of(task or file.settings.get("task"), train_file, text_columns)
     rows = _names(edges)
     one, rows = (rows[0], []) if len(rows) == 1 else (None, rows)
     given: dict[str, Any] = {
@@ -89,7 +101,7 @@ def ablate(
     given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
     given |= {"limit_train": limit_train, "limit_eval": limit_eval, "seed": seed}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
-    shared = o.gather({**given, **own, "task": task}, settings)
+    shared = file.settings | o.gather({**given, **own, "task": task}, settings)
     del shared["task"]
     first = shared.pop("seed", 0)
     if "model" in shared:
@@ -97,30 +109,36 @@ def ablate(
     from graphdep.tasks import family_of
     from graphdep.training import TrainConfig
 
+    if file.rows and (models or rows):
+        raise ValueError(f"{config_file} has rows: --models, or --edges with several, would be others")
     family = family_of(task)
     names = [*family.default_models] or [family.config(task).default_model()]
     if models:
         names = _names(models)
     elif rows:
         names = [TrainConfig.of_task(task).default_model()]
-    for name in names:
-        o.config_of(name, {**shared, "task": task}).check_sources()
-    for row in rows:
-        import_edges(row)
+    own_rows = file.rows or {name: {"model": name} for name in names}
+    for row in own_rows.values():
+        o.config_of(None, {**shared, "task": task, **row}).check_sources()
+    for edge in rows:
+        import_edges(edge)
     folder = output or Path("runs", f"ablation_{task}")
 
     from graphdep.training.table.ablation import ablate as run
 
     summary = run(
         task,
-        names,
+        [] if file.rows else names,
         range(first, first + seeds),
         folder,
         edges=rows,
+        rows=file.rows or None,
         settings=shared,
-        reference=reference,
-        bound=bound,
+        reference=reference or file.table.get("reference"),
+        bound=file.table.get("bound") if bound is None else bound,
         command=command_line(ctx),
+        logger=logger,
+        log_every=log_every,
     )
     paths = report(summary, folder, Console(stderr=json))
     if json:

@@ -23,6 +23,7 @@ from graphdep.cli.needs_structure import needs_structure
 from graphdep.cli.parse import parse
 from graphdep.cli.predict import predict
 from graphdep.cli.rank import rank
+from graphdep.cli.settings import settings
 from graphdep.cli.submit import submit
 from graphdep.cli.task_help import TaskCommand
 from graphdep.cli.train import train
@@ -67,6 +68,7 @@ for command in (
     predict,
     submit,
     models,
+    settings,
     ablate,
     compare,
 ):

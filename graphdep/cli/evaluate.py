@@ -15,9 +15,9 @@ from graphdep.io.archive import find_checkpoint
 def evaluate(
     checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
     split: Annotated[str, typer.Option(help="train, val or test; of MNLI also test-mismatched.")] = "test",
-    root: o.Root = None,
+    root: o.TrainedRoot = None,
     raw_from: o.RawFrom = None,
-    parser: o.Parser = None,
+    parser: o.TrainedParser = None,
     train_file: o.TrainFile = None,
     val_file: o.ValFile = None,
     test_file: o.TestFile = None,

@@ -79,6 +79,10 @@ def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
     check_plain_file(output)
     folder = next(parent for parent in output.parents if parent.exists())
+    if output.is_absolute() and folder == Path(folder.anchor) and output.parent != folder:
+        raise ValueError(
+            f"'output' cannot be written: no folder {str(output.parent)!r} (got {str(output)!r})"
+        )
     if not folder.is_dir():
         raise ValueError(f"'output' cannot be written: {str(folder)!r} is no folder (got {str(output)!r})")
     if not os.access(folder, os.W_OK | os.X_OK):

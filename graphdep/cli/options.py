@@ -107,6 +107,23 @@ ModelParser = Annotated[
         "training had another one than bundled. [default: bundled]"
     ),
 ]
+TrainedRoot = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder of the corpus (raw/, processed/, cache/); must be given if training had another one "
+        "than the corpus' own.",
+        rich_help_panel=_DATA,
+    ),
+]
+TrainedParser = Annotated[
+    str | None,
+    typer.Option(
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if "
+        "training had another one than bundled.",
+        rich_help_panel=_DATA,
+    ),
+]
 MaxWords = Annotated[
     int,
     typer.Option(
@@ -195,7 +212,46 @@ Settings = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Any other setting by its Python name, e.g. --set hidden_channels=64; may be repeated. "
-        "`graphdep settings` lists all.",
+        "`graphdep settings --model NAME` lists all.",
+        rich_help_panel=_RUN,
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE.yaml",
+        help="Settings by their names, such as the run.yaml of a run, which it repeats; options and --set "
+        "are in place of its values.",
+        rich_help_panel=_RUN,
+    ),
+]
+RowsConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE.yaml",
+        help="Settings of all rows by their names, and under rows: a list of models, or of settings with a "
+        "model: and perhaps a name:; also seeds:, reference:, bound:. Options are in place of its values.",
+        rich_help_panel=_RUN,
+    ),
+]
+LoggerName = Annotated[
+    str,
+    typer.Option(
+        "--logger",
+        metavar="NAME",
+        help="tensorboard or wandb, where their package is installed, get the values of epochs as well; "
+        "none.",
+        rich_help_panel=_RUN,
+    ),
+]
+LogEvery = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Write steps.csv, too: the loss after every N updates. [default: epochs alone, metrics.csv]",
         rich_help_panel=_RUN,
     ),
 ]
@@ -223,14 +279,25 @@ def gather(options: dict[str, Any], texts: list[str] | None) -> dict[str, Any]:
     return settings
 
 
-def task_of(task: str | None, train: str | None = None, text_columns: list[str] | None = None) -> str:
-    """The task that is named, or else that a training file of one's own stands for, or else the default.
+def task_of(
+    task: str | None,
+    train: str | None = None,
+    text_columns: list[str] | None = None,
+    config_file: Path | None = None,
+) -> str:
+    """The task that is named, by an option or in a file of settings, or else that a training file of one's
+    own stands for, or else the default.
 
     Raises:
-        ValueError: If the file may be for several.
+        ValueError: If the training file may be for several, or something is wrong in that of settings.
     """
     from graphdep.training.family.lookup import DEFAULT_TASK
 
+    if task is None and config_file is not None:
+        from graphdep.training.runner.run_file import read_mapping
+
+        named = read_mapping(config_file).get("task")
+        task = named if isinstance(named, str) else None
     if task is not None or train is None:
         return task or DEFAULT_TASK
     found = "csv" if text_columns else _TASK_OF_FILES.get(Path(train).suffix.lower())
@@ -264,6 +331,26 @@ def own_files(
             option, tasks = name.replace("_", "-"), ", ".join(takers)
             raise ValueError(f"--{option} is for files of your own, --task {tasks} (got {task!r})")
     return given
+
+
+def over_file(path: Path | None, given: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a file with those that are given in their place.
+
+    Raises:
+        ValueError: If something in the file is wrong, or it is of another model, whose settings are others.
+    """
+    if path is None:
+        return given
+    from graphdep.training.runner.run_file import read_run
+
+    found = read_run(path)
+    for name in ("task", "model"):
+        if name in found and given.get(name) not in (None, found[name]):
+            raise ValueError(
+                f"{path} has the settings of {name} {found[name]!r}; those of {given[name]!r} are others: "
+                f"leave --{name} out, or take {name!r} and what belongs to it out of the file"
+            )
+    return {**found, **given}
 
 
 def config_of(model: str | None, settings: dict[str, Any]) -> TrainConfig:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, print_scores, say_loading
 from graphdep.cli.task_help import MODELS
+from graphdep.io.extras import check_logger
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig
@@ -42,6 +43,9 @@ def train(
     limit_train: o.LimitTrain = None,
     limit_eval: o.LimitEval = None,
     seed: o.Seed = None,
+    config_file: o.ConfigFile = None,
+    logger: o.LoggerName = "none",
+    log_every: o.LogEvery = None,
     settings: o.Settings = None,
     output: o.Output = None,
     resume: Annotated[
@@ -57,6 +61,9 @@ def train(
     The best epoch on the validation split is kept, and scored on the test split. Beside each score stands its
     floor: what a system without any skill gets.
 
+    The run's folder, below runs/, gets metrics.csv with the values of every epoch, curves.png, result.json,
+    predictions.csv, best.ckpt, and run.yaml, which repeats it: `graphdep train --config run.yaml`.
+
     Examples:
         graphdep train --task sick-e --model dt --raw-from ~/Downloads/SICK
 
@@ -64,18 +71,22 @@ def train(
 
         graphdep train --edges dra --lr 0.01 --epochs 10 --set hidden_channels=64 --json
 
+        graphdep train --config runs/.../run.yaml --seed 1
+
         graphdep train --task csv --train reviews.csv --text-columns text --label-column stars
 
         graphdep train --task labels --train names.conll --test new.conll --set scheme=bio
     """
     say_loading()
-    task = o.task_of(task, train_file, text_columns)
-    given: dict[str, object] = {"task": task, "edges": edges, "root": root, "raw_from": raw_from}
+    check_logger(logger)
+    task = o.task_of(task, train_file, text_columns, config_file)
+    given: dict[str, Any] = {"task": task, "edges": edges, "root": root, "raw_from": raw_from}
     given |= {"parser": parser, "seed": seed}
     given |= {"max_epochs": max_epochs, "batch_size": batch_size, "lr": lr, "encoder": encoder}
     given |= {"limit_train": limit_train, "limit_eval": limit_eval}
     own = o.own_files(task, train_file, val_file, test_file, text_columns, label_column)
-    config = o.config_of(model, o.gather(given | own, settings))
+    shared = o.gather(given | own, settings) | ({} if model is None else {"model": model})
+    config = o.config_of(None, o.over_file(config_file, shared))
     config.check_sources()
 
     from graphdep.training import load_splits, run_folder
@@ -85,7 +96,7 @@ def train(
     folder = output or run_folder(config, splits, "runs")
     if resume and not (folder / "last.ckpt").exists():
         _say_unfinished(config, folder)
-    result = run(config, folder, splits=splits, resume=resume)
+    result = run(config, folder, splits=splits, resume=resume, logger=logger, log_every=log_every)
     if json:
         print_json(result)
     else:

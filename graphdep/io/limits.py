@@ -60,6 +60,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "val_seed": _SEED,
         "max_epochs": (1, 1_000_000),
         "val_every": (1, 1_000_000),
+        "log_every": (1, 1_000_000),
         "patience": (1, 1_000_000),
         "batch_size": (1, 1_000_000),
         "batch_tokens": (1, _EXAMPLES),

@@ -17,6 +17,7 @@ from graphdep.parsing.corenlp_parser import CoreNLPParser
 from graphdep.parsing.enhance import check_arcs, check_enhancer
 from graphdep.parsing.parallel_parser import ParallelParser
 from graphdep.parsing.parser import Parser
+from graphdep.parsing.resolving import resolving_now
 from graphdep.parsing.spacy_parser import SpacyParser
 from graphdep.parsing.stanza_parser import StanzaParser
 
@@ -69,7 +70,12 @@ def resolve_parser(
     check_arcs(arcs)
     if arcs == "enhanced++" and name_or_instance == "corenlp":
         options = {"representation": "enhancedPlusPlus", **options}
+    around = resolving_now()
     parser = _resolve(name_or_instance, options)
+    if parser is not name_or_instance and around.progress is not None:
+        parser.progress = around.progress
+    if cache is not None and around.cache is not None:
+        cache = around.cache
     if arcs != "basic" and not parser.gives_graphs:
         check_enhancer(arcs)
     if workers != 1:

@@ -224,3 +224,26 @@ def test_errors(run, arguments, message):
     done = run("ablate", *arguments)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_models_are_appended(run, tiny):
+    done = run("ablate", "--models", "dt", "--models", "transformer,dt-chain", "--seeds", 1, *tiny, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert [row["name"] for row in json.loads(done.stdout)["rows"]] == ["dt", "transformer", "dt-chain"]
+
+
+def test_rows_of_a_file(run, tiny, tmp_path):
+    rows = "rows: [transformer, {model: dt, lr: 0.02, name: slow}]\nseeds: 1\nreference: slow\ntask: sick-e\n"
+    (tmp_path / "rows.yaml").write_text(rows)
+    done = run("ablate", "--config", "rows.yaml", *tiny, "--json")
+    assert done.exit_code == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert [(row["name"], row["n"]) for row in summary["rows"]] == [("transformer", 1), ("slow", 1)]
+    assert summary["rows"][0]["against"]["row"] == "slow"
+    assert "--config rows.yaml" in summary["command"]
+    configs = [json.loads(path.read_text())["config"] for path in tmp_path.rglob("result.json")]
+    assert {(config["model"], config["lr"]) for config in configs} == {("transformer", 0.05), ("dt", 0.02)}
+    done = run("ablate", "--config", "rows.yaml", "--seeds", 2, *tiny, "--json")
+    assert [row["n"] for row in json.loads(done.stdout)["rows"]] == [2, 2]
+    done = run("ablate", "--config", "rows.yaml", "--models", "dt", *tiny)
+    assert "rows.yaml has rows: --models, or --edges with several, would be others" in done.stderr

@@ -51,6 +51,26 @@ def test_a_setting_that_is_typed_as_an_option_gets_a_hint(run):
     assert "--set" not in asked("--nonsense")
 
 
+def test_the_help_of_evaluate_promises_no_defaults_of_a_checkpoint_s(run):
+    said = " ".join(run("evaluate", "--help").stdout.replace("│", " ").split())
+    assert "[default: bundled]" not in said
+    assert "[default: datasets/" not in said
+    assert "must be given if training had another one" in said
+
+
+@pytest.mark.parametrize("name", ["ENCODER", "no/such/folder", "./nothing", "BERT_BASE"])
+@pytest.mark.parametrize("command", ["train", "ablate"])
+def test_an_encoder_that_cannot_be_is_refused_at_once(run, monkeypatch, command, name):
+    pytest.importorskip("transformers")
+    monkeypatch.setattr("graphdep.training.load_splits", lambda *_: pytest.fail("too late"))
+    model = "--models" if command == "ablate" else "--model"
+    done = run(command, "--task", "cola", model, "bert", "--encoder", name)
+    assert done.exit_code == 2
+    placeholder = f"'encoder' {name!r} is no folder, and looks like a placeholder"
+    assert (placeholder if name.isupper() else f"no folder {name!r}") in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_names_of_others_have_a_hint(run):
     assert "'learning_rate' (did you mean 'lr'?)" in run("train", "--set", "learning_rate=1").stderr
     assert (

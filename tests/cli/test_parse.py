@@ -131,3 +131,9 @@ def test_a_cache_and_processes(run, parser, monkeypatch):
     done = run("parse", "ann saw bob", *parser, "--workers", "0")
     assert done.exit_code == 2
     assert "--workers" in done.stderr
+
+
+def test_no_folder_is_made_in_the_root_of_the_disk(run):
+    done = run("parse", "A text here.", "--output", "/nosuchfolder/x.conllu")
+    assert done.exit_code == 2
+    assert "'output' cannot be written: no folder '/nosuchfolder'" in done.stderr

@@ -59,7 +59,19 @@ def test_the_package_is_imported_alone(tmp_path):
 
 def test_help_version_and_wrong_options(tmp_path):
     commands = [
-        *("parse", "train", "evaluate", "generate", "rank", "embed", "predict", "submit", "models", "ablate"),
+        *(
+            "parse",
+            "train",
+            "evaluate",
+            "generate",
+            "rank",
+            "embed",
+            "predict",
+            "submit",
+            "models",
+            "settings",
+            "ablate",
+        ),
         *("compare", "needs-structure", "attention", "human-eval", "demo"),
     ]
     asked = [["--help"], ["--version"], ["train", "--foo"], ["nosuch"]]
@@ -81,8 +93,16 @@ def test_what_can_be_refused_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("text,label\nfine,good\n")
     (tmp_path / "a.txt").write_text("fine\n")
     own = ["--train", "a.csv", "--text-columns", "body", "--label-column", "label"]
+    (tmp_path / "a.yaml").write_text("learning_rate: 1\n")
     refused = {
         "task 'nosuch' is unknown": ["train", "--task", "nosuch"],
+        "a.yaml: unknown setting 'learning_rate' (did you mean 'lr'?)": ["train", "--config", "a.yaml"],
+        "'logger' must be one of": ["ablate", "--logger", "nosuch"],
+        "a placeholder": ["train", "--task", "cola", "--model", "bert", "--encoder", "ENCODER"],
+        "has columns: say which one": ["embed", "--checkpoint", "a.txt", "--input", "a.csv"],
+        "no column 'body'; the columns": [
+            *("predict", "--checkpoint", "a.txt", "--input", "a.csv", "--text-columns", "body")
+        ],
         "unknown setting 'nosuch'": ["train", "--set", "nosuch=1"],
         "'heads' takes a whole number": ["train", "--set", "heads=four"],
         "no model 'nosuch'": ["ablate", "--task", "ubuntu", "--models", "bert,nosuch"],

@@ -160,3 +160,42 @@ def test_what_metrics_are_stands_in_a_file(run, tiny):
 
 def test_a_part_of_val_and_test_is_of_some_tasks(run, tiny):
     assert "unknown setting 'limit_eval'" in run("train", *tiny, "--limit-eval", 3).stderr
+
+
+def test_a_run_is_repeated_by_its_file(run, tiny, tmp_path):
+    first = json.loads(run("train", *tiny, "--lr", 0.05, "--seed", 3, "--json").stdout)
+    file = (tmp_path / first["checkpoint"]).with_name("run.yaml")
+    again = run("train", "--config", file, "--output", "again", "--json")
+    assert again.exit_code == 0, again.stderr
+    again = json.loads(again.stdout)
+    for key in ("metrics", "floor", "best_epoch", "config", "data"):
+        assert first[key] == again[key]
+    weights = [
+        torch.load(tmp_path / result["checkpoint"], weights_only=True)["state_dict"]
+        for result in (first, again)
+    ]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    other = run("train", "--config", file, "--seed", 4, "--set", "dropout=0.5", "--output", "other", "--json")
+    config = json.loads(other.stdout)["config"]
+    assert (config["seed"], config["dropout"], config["lr"]) == (4, 0.5, 0.05)
+    done = run("train", "--config", file, "--model", "transformer")
+    assert "has the settings of model 'dt'; those of 'transformer' are others" in done.stderr
+    done = run("train", "--config", file, "--task", "sick-r")
+    assert "has the settings of task 'sick-e'" in done.stderr
+    assert "no.yaml: No such file" in run("train", "--config", "no.yaml").stderr
+
+
+def test_nothing_is_imported_for_a_name_in_a_file(run, tmp_path):
+    (tmp_path / "my_edges.py").write_text("raise SystemExit('imported')")
+    (tmp_path / "a.yaml").write_text("edges: my_edges:Window\n")
+    done = run("train", "--config", "a.yaml")
+    assert done.exit_code == 2
+    assert "your own are known by graphdep.transforms.register_edges or --edges" in done.stderr
+
+
+def test_loggers_and_steps(run, tiny, tmp_path):
+    done = run("train", *tiny, "--logger", "paper")
+    assert "'logger' must be one of none, tensorboard, wandb (got 'paper')" in done.stderr
+    result = json.loads(run("train", *tiny, "--log-every", 1, "--json").stdout)
+    steps = (tmp_path / result["checkpoint"]).with_name("steps.csv").read_text().splitlines()
+    assert len(steps) == 1 + 2 * 3

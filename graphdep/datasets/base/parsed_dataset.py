@@ -25,6 +25,7 @@ from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
 from graphdep.datasets.base.storage import FORMAT, load_examples, save_examples
 from graphdep.parsing.enhance import check_arcs
+from graphdep.parsing.resolving import resolving_now
 from graphdep.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab
@@ -238,7 +239,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         if loaded is not None:
             self._payload = loaded
             return
-        if self.log and "PYTEST_CURRENT_TEST" not in os.environ:
+        quiet = resolving_now().progress is False
+        if self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ:
             print(f"Processing {self.corpus} ({self.split}) ...", file=sys.stderr)
         self.process()
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from graphdep.io.encoder_name import check_encoder_name
 from graphdep.io.limits import LARGEST_COUNT, LIMITS
 from graphdep.nn.pretrained.graph_attention import import_transformers, quiet_transformers
 
 
 def load_part(kind: Any, name: str, what: str, **options: Any) -> Any:
     """``kind.from_pretrained`` with errors that say what is missing where."""
-    if not os.path.exists(name) and not _may_be_on_hub(name):
-        raise ValueError(f"no folder {name!r}")
+    check_encoder_name(name)
     with loading(name, what):
         return kind.from_pretrained(name, trust_remote_code=False, **options)
 
@@ -70,11 +69,6 @@ def loading(name: str, what: str) -> Iterator[None]:
         if not isinstance(error, (OSError, ValueError, RuntimeError)):
             first = f"{type(error).__name__}: {first}"
         raise ValueError(f"{name!r} has no {what} that transformers can load ({first})") from error
-
-
-def _may_be_on_hub(name: str) -> bool:
-    """Whether it is a name or ``owner/name``, and no path such as ``./name``."""
-    return re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII) is not None
 
 
 def set_dropout(config: Any, dropout: float | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -166,10 +167,15 @@ def quiet_transformers() -> Iterator[None]:
     verbosity, bar = log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()
     log.disable_progress_bar()
+    # Each retry would be told twice; what comes of them all is an error.
+    hub = logging.getLogger("huggingface_hub")
+    level = hub.level
+    hub.setLevel(logging.ERROR)
     try:
         yield
     finally:
         log.set_verbosity(verbosity)
+        hub.setLevel(level)
         if bar:
             log.enable_progress_bar()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from lightning import Callback
 from sklearn.utils.validation import check_is_fitted
 from torch_geometric.transforms import BaseTransform
 
@@ -57,6 +58,11 @@ class WordLabeller(TaskEstimator):
         progress: Show the epochs on stderr. (default: :obj:`True`)
         folder: Keeps the run, with its ``best.ckpt``, the sentences and their parses; :obj:`None` keeps the
             model alone, in memory. (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
+            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
+            this process lives, so that the fits of a search share them. (default: :obj:`None`)
+        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
+            none)
         max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
             read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
         **settings: Any further setting of ``graphdep train --task labels``, such as :obj:`max_epochs`,
@@ -64,6 +70,7 @@ class WordLabeller(TaskEstimator):
 
     Attributes:
         classes\_: The labels, sorted, as in the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
         result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
             :obj:`folder`; a loaded model has none.
         parser_failures: Sentences of the last prediction that have a chain for a tree.
@@ -102,6 +109,8 @@ class WordLabeller(TaskEstimator):
         device: str | torch.device | None = None,
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
         **settings: Any,
@@ -118,6 +127,8 @@ class WordLabeller(TaskEstimator):
         self.device = device
         self.progress = progress
         self.folder = folder
+        self.cache = cache
+        self.callbacks = callbacks
         self.max_words = max_words
         self.truncate = truncate
         self.settings = settings
@@ -229,7 +240,9 @@ class WordLabeller(TaskEstimator):
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
         options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
-        predictor = WordPredictor(task, state, self.parser, name, progress=False, **options)
+        predictor = WordPredictor(
+            task, state, self._parser_to_predict(state.config), name, progress=False, **options
+        )
         labels = predictor.labels
         self._order = sorted(range(len(labels)), key=labels.__getitem__)
         self._trained_edges = self.edges

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from lightning import Callback
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -58,6 +60,11 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
             evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
             memory. (default: :obj:`None`)
+        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
+            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
+            this process lives, so that the fits of a search share them. (default: :obj:`None`)
+        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
+            none)
         max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
             whether the first ones of a longer text are read, which else is an error. (default:
             :obj:`10_000`, :obj:`False`)
@@ -65,6 +72,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
 
     Attributes:
         classes\_: The classes, sorted, as in the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
         result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
             :obj:`folder`; a loaded model has none.
         parser_failures: Texts of the last prediction that have a chain for a tree.
@@ -101,6 +109,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         device: str | torch.device | None = None,
         progress: bool = True,
         folder: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
         max_words: int = MAX_WORDS,
         truncate: bool = False,
         **settings: Any,
@@ -115,6 +125,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         self.device = device
         self.progress = progress
         self.folder = folder
+        self.cache = cache
+        self.callbacks = callbacks
         self.max_words = max_words
         self.truncate = truncate
         self.settings = settings
@@ -232,7 +244,9 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     def _set(self, task: Any, state: RunState, name: str) -> None:
         """Takes up a trained model."""
         options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
-        predictor = Predictor(task, state, self.parser, name, progress=False, **options)
+        predictor = Predictor(
+            task, state, self._parser_to_predict(state.config), name, progress=False, **options
+        )
         if predictor.labels is None:
             raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
         # As scikit-learn's scorers of probabilities have the classes.

@@ -75,7 +75,7 @@ def _columns(request: FileRequest, predictor: Predictor) -> list[str]:
     width = predictor.config.num_texts
     if request.lines is not None:
         return ["text"] if width == 1 else ["text_1", "text_2"]
-    names = request.text_columns or getattr(predictor.config, "text_columns", None)
+    names: str | None = request.text_columns or getattr(predictor.config, "text_columns", None)
     if not request.text_columns:
         check_suffix("path", request.source)
         there = column_names(request.source)
@@ -83,13 +83,12 @@ def _columns(request: FileRequest, predictor: Predictor) -> list[str]:
         found = [row for row in [*trained, *USUAL_COLUMNS] if len(row) == width and {*row} <= {*there}]
         if found:
             return found[0]
-        if names is None:
-            raise ValueError(
-                f"{predictor.name}: trained on the task {predictor.config.task!r}, which does not say what "
-                f"your columns are called: give --text-columns (those of {request.source} are "
-                f"{', '.join(there)})"
-            )
-    columns = _split(str(names))
+    if names is None:
+        raise ValueError(
+            f"{predictor.name}: trained on the task {predictor.config.task!r}, which does not say what your "
+            f"columns are called: give --text-columns (those of {request.source} are {', '.join(there)})"
+        )
+    columns = _split(names)
     if len(columns) != width:
         raise ValueError(
             f"'text_columns' must name as many columns as the model reads texts, {width} (got {names!r})"

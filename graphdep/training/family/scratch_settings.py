@@ -51,7 +51,12 @@ class ScratchSettings:
             from scratch. (default: ``"random"``)
         embedding_scale: Multiply word vectors by the root of :obj:`hidden_channels`, in
             ``encoder="transformer"``. (default: :obj:`False`)
-        relation_dim, relation_attention, gate, gate_state, untyped, level_embedding: Of the encoder.
+        relation_dim: Size of relation vectors.
+        relation_attention: Use the labels of edges in attention scores; otherwise plain self-attention.
+        gate: Of these scores: ``"sigmoid"``, ``"tanh"`` or :obj:`None`.
+        gate_state: The state that opens the gate, ``"query"`` or ``"key"``.
+        untyped: What becomes of pairs without a relation: ``"keep"`` or ``"gate"``.
+        level_embedding: Tell how deep in the tree a word stands.
     """
 
     vocab_from: str = setting("train", choices=("train", "vectors"), later=True)

@@ -30,6 +30,19 @@ def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, A
     return settings
 
 
+def typed_setting(key: str, kind: Any, value: Any) -> Any:
+    """A value of a file as the setting that it is, which may be written as on the command line.
+
+    Raises:
+        ValueError: If it does not fit the type.
+    """
+    base, _ = _base(kind)
+    if isinstance(value, str) and base is not str:
+        return _parse(key, kind, value.strip())
+    check_type(key, kind, value)
+    return value
+
+
 _TRUTH = {
     "true": True,
     "yes": True,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
+from graphdep.io.encoder_name import check_encoder_name
 from graphdep.io.extras import check_transformers
 from graphdep.io.limits import LIMITS, check_limit
 from graphdep.parsing.resolver import check_parser
@@ -91,8 +92,13 @@ class TrainConfig:
             the end; :obj:`None` for a constant one. (default: :obj:`None`)
         weight_decay: L2 penalty.
         clip: Largest norm of the gradient; :obj:`None` for no limit. (default: :obj:`None`)
-        hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Of the
-            encoder.
+        hidden_channels: Size of the states of an encoder that is trained from nothing.
+        num_layers: Its layers.
+        heads: Its attention heads, which share the channels.
+        ff_channels: Size of its feed-forward layers.
+        dropout: Dropout probability.
+        position_embedding: Tell it where in a text a word stands. (default: :obj:`True`)
+        norm_first: Normalise before each part of a layer, and at the end. (default: :obj:`False`)
         precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
         num_workers: Processes that load data; most corpora are in memory and need none, those of response
             selection are on disk. At most four a core. (default: :obj:`0`)
@@ -318,6 +324,12 @@ class TrainConfig:
         return own(**{**state, "num_workers": 0})
 
     @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The values of the settings that have one whatever the model is."""
+        fields = dataclasses.fields(cls)
+        return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+
+    @classmethod
     def default_model(cls) -> str:
         """The paper's own model."""
         return str(next(field.default for field in dataclasses.fields(cls) if field.name == "model"))
@@ -357,6 +369,7 @@ class TrainConfig:
         """
         if self.pretrained:
             check_transformers()
+            check_encoder_name(self.encoder_base or self.encoder)
         for name, path in self.own_files().items():
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import lightning as L
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphdep.training.family.learning_task import LearningTask
+from graphdep.training.runner.batch_bar import BatchBar
 from graphdep.training.runner.monitor import monitored_score
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 
@@ -25,23 +25,23 @@ class EpochReport(L.Callback):
     def __init__(self, title: str, checkpoint: RunCheckpoint, console: Console | None = None) -> None:
         self.title, self.checkpoint = title, checkpoint
         self.console = console or Console(stderr=True)
-        self._bar: Progress | None = None
+        self.bar = BatchBar(self.console)
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        if not self.console.is_terminal:
-            return
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=self.console, transient=True)
         epoch = f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}"
-        self._task = self._bar.add_task(f"{self.title} {epoch}", total=trainer.num_training_batches)
-        self._bar.start()
+        self.bar.start(f"{self.title} {epoch}", trainer.num_training_batches)
 
-    def on_train_batch_end(self, trainer: L.Trainer, *args: Any, **kwargs: Any) -> None:
-        if self._bar is not None:
-            self._bar.advance(self._task)
+    def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        self.bar.advance()
+
+    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self.bar.start(f"{self.title} validation", float(sum(trainer.num_val_batches)))
+
+    def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        self.bar.advance()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self._close()
+        self.bar.close()
         loss = float(trainer.callback_metrics["train_loss"])
         parts = [f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}", f"train_loss {loss:.4f}"]
         seconds = f"{self.checkpoint.seconds[-1]:.1f} s"
@@ -63,12 +63,7 @@ class EpochReport(L.Callback):
     def on_exception(
         self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
     ) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self.bar.close()
 
 
 def why_early(checkpoint: RunCheckpoint) -> str:

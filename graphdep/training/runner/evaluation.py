@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from rich.console import Console
+
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask, Outputs, join_outputs
 from graphdep.training.family.lookup import resolve_task
@@ -15,6 +17,7 @@ from graphdep.training.family.pretrained import backbone_of
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import SPLITS, Splits
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.runner.batch_bar import ScoringBar
 from graphdep.training.runner.checkpoint import RunState, load_task
 from graphdep.training.runner.predictions import PREDICTIONS, write_predictions
 from graphdep.training.runner.trainer import make_trainer, quiet
@@ -119,17 +122,25 @@ def count_parameters(task: LearningTask) -> int:
     return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
 
 
-def _predict(task: LearningTask, splits: Splits, split: str, config: TrainConfig) -> Outputs:
+def _predict(
+    task: LearningTask, splits: Splits, split: str, config: TrainConfig, console: Console | None
+) -> Outputs:
     """The outputs of a split, through the one way that training and evaluation share."""
     with quiet():
-        return join_outputs(cast(list, make_trainer(config).predict(task, splits.loader(split, config))))
+        trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
+        return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config))))
 
 
 def score_split(
-    task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
+    task: LearningTask,
+    splits: Splits,
+    split: str,
+    config: TrainConfig,
+    folder: Path | None = None,
+    console: Console | None = None,
 ) -> SplitScores:
-    """All that is said of a split; what is worth keeping goes to ``folder``."""
-    outputs = _predict(task, splits, split, config)
+    """All that is said of a split; what is worth keeping goes to ``folder``, and a bar to ``console``."""
+    outputs = _predict(task, splits, split, config, console)
     family = family_of(config.task)
     tables = family.tables(task, splits, split, outputs)
     floor = family.floor(task, splits, split, outputs)

@@ -6,14 +6,15 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lightning as L
 import sklearn.metrics  # noqa: F401 (the first validation would take the time that this takes)
 import torch
+from lightning.pytorch.loggers import Logger
 from rich.console import Console
 from torch import Tensor
 
@@ -22,7 +23,7 @@ from graphdep.io.archive import BEST
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
+from graphdep.training.family.pretrained import backbone_of, load_pretrained
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
@@ -30,9 +31,12 @@ from graphdep.training.runner.checkpoint import RunState, load_task, read_checkp
 from graphdep.training.runner.epoch_report import EpochReport, why_early
 from graphdep.training.runner.evaluation import count_parameters, score_split
 from graphdep.training.runner.in_use import FolderInUseError
+from graphdep.training.runner.loggers import make_logger
+from graphdep.training.runner.metrics_file import METRICS, STEPS, MetricsFile
 from graphdep.training.runner.monitor import monitored
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from graphdep.training.runner.run_file import RUN_FILE, write_run
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
 from graphdep.transforms.registry import UnknownEdgesError
 from graphdep.version import __version__
@@ -45,7 +49,7 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-RESULT = "result.json"
+RESULT, CURVES = "result.json", "curves.png"
 # What a report reads of a result; numbers may be whole.
 _RESULT_KEYS = {
     "metrics": dict,
@@ -74,14 +78,18 @@ def train(
     title: str | None = None,
     console: Console | None = None,
     floor_frozen: Mapping[str, float] | None = None,
+    callbacks: Sequence[L.Callback] = (),
+    logger: str | Logger | None = None,
+    log_every: int | None = None,
 ) -> dict[str, Any]:
     """Trains a model and scores its best epoch on the validation and, where there is one, the test split.
 
     Args:
         config: The settings.
-        folder: Gets ``best.ckpt``, ``last.ckpt``, ``result.json``, ``predictions.csv`` of the test split,
-            or without one of the validation split, and of dialogues ``responses-val.jsonl`` and
-            ``responses-test.jsonl``.
+        folder: Gets ``run.yaml`` with all settings, ``best.ckpt``, ``last.ckpt``, ``result.json``,
+            ``metrics.csv`` with the values of every epoch, which ``curves.png`` shows, ``predictions.csv`` of
+            the test split, or without one of the validation split, and of dialogues ``responses-val.jsonl``
+            and ``responses-test.jsonl``.
         splits: The data. (default: loaded as the settings say)
         resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
             one. A finished run is not repeated. (default: :obj:`False`)
@@ -89,6 +97,14 @@ def train(
         console: Where progress goes. (default: stderr)
         floor_frozen: What the pretrained encoder gets on these data before it is trained, where another run
             has found it. (default: computed, where the settings ask for it)
+        callbacks: Lightning's callbacks, or your own, beside those of the run. They see a
+            :class:`~graphdep.tasks.LearningTask`, whose scores of the validation split are logged as
+            ``val_...``; what changes weights, data or the number of epochs changes the result, which the
+            folder's name does not say. (default: none)
+        logger: ``"tensorboard"`` or ``"wandb"``, where their package is installed, or one of Lightning's,
+            that gets the values of epochs as well. (default: none)
+        log_every: Write ``steps.csv``, too, with the loss and the learning rate after every so many updates,
+            and tell them to the logger. (default: :obj:`None`)
 
     Returns:
         The result, which is also written to ``result.json``: plain values.
@@ -101,7 +117,18 @@ def train(
     """
     folder = Path(folder)
     with _alone_in(folder):
-        return _train(config, folder, splits or load_splits(config), resume, title, console, floor_frozen)
+        told = _Telling(title, console, tuple(callbacks), logger, log_every)
+        return _train(config, folder, splits or load_splits(config), resume, told, floor_frozen)
+
+
+class _Telling(NamedTuple):
+    """What is told of a run, and to whom; see :func:`train`."""
+
+    title: str | None = None
+    console: Console | None = None
+    callbacks: tuple[L.Callback, ...] = ()
+    logger: str | Logger | None = None
+    log_every: int | None = None
 
 
 def _train(
@@ -109,8 +136,7 @@ def _train(
     folder: Path,
     splits: Splits,
     resume: bool,
-    title: str | None,
-    console: Console | None,
+    told: _Telling,
     floor_frozen: Mapping[str, float] | None,
 ) -> dict[str, Any]:
     if splits.settings not in (None, config.data_settings()):
@@ -130,9 +156,12 @@ def _train(
     metric = monitored(config, task)
     floor = partial(_val_floor, config.task, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
-    report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
+    report = EpochReport(told.title or f"{config.label} seed {config.seed}", checkpoint, told.console)
+    values = MetricsFile(folder, checkpoint, told.log_every)
+    write_run(folder / RUN_FILE, config)
     with quiet():
-        trainer = make_trainer(config, folder, callbacks=[checkpoint, report])
+        logger = make_logger(told.logger, folder, config, report.title)
+        trainer = make_trainer(config, folder, [checkpoint, report, values, *told.callbacks], logger)
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
@@ -140,9 +169,20 @@ def _train(
     report.say(
         f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in config.splits[1:])}"
     )
-    result = _result(state, checkpoint, splits, found, floor_frozen)
+    _draw_curves(folder / CURVES, values, checkpoint, report.title)
+    result = _result(state, checkpoint, splits, found, floor_frozen, report.console)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
+
+
+def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str) -> None:
+    if not values.epochs:  # of a run of before there were such values, which had all its epochs
+        return
+    from graphdep.visualization import plot_curves
+
+    figure = plot_curves(values.epochs, metric=run.metric.name, best_epoch=run.best_epoch, title=title)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=100, format="png")
 
 
 def _val_floor(name: str, splits: Splits, metric: str, task: LearningTask) -> float | None:
@@ -216,7 +256,7 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool) -> None:
     that fails must not cost an old one, nor one that was meant to go on and has no checkpoint to go on from.
     """
     # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
-    left = ("last.ckpt", RESULT, PREDICTIONS, *files, "best.ckpt")
+    left = ("last.ckpt", RESULT, PREDICTIONS, METRICS, STEPS, CURVES, RUN_FILE, *files, "best.ckpt")
     names = [name for name in left if (folder / name).exists()]
     if not names:
         return
@@ -234,6 +274,13 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool) -> None:
         logger.warning(
             "%s: no last.ckpt to go on from, a new run starts; set aside in %s: %s",
             *(folder, previous.name, ", ".join(names)),
+        )
+    elif RESULT in names:
+        size = sum((folder / name).stat().st_size for name in names) / 2**20
+        logger.warning(
+            "%s: a finished run is set aside in %s (%.0f MB); with resume (--resume) the "
+            "same one would not be made again",
+            *(folder, previous.name, size),
         )
     for name in names:
         os.replace(folder / name, previous / name)
@@ -320,6 +367,7 @@ def _result(
     splits: Splits,
     found: float | None,
     floor_frozen: Mapping[str, float],
+    console: Console,
 ) -> dict[str, Any]:
     task, state = load_task(run.best_path)
     edges = state.config.own_edges()
@@ -327,7 +375,7 @@ def _result(
     config = mine.config
     scored = SplitScores()
     for split in config.splits[1:]:
-        scored = scored | score_split(task, splits, split, config, run.folder)
+        scored = scored | score_split(task, splits, split, config, run.folder, console)
     predicted = read_predictions(run.folder / PREDICTIONS)
     return {
         "task": config.task,
@@ -346,6 +394,7 @@ def _result(
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
         "seconds_per_validation": sum(run.val_seconds) / max(1, len(run.val_seconds)),
         "parameters": count_parameters(task),
+        **({"encoder_sizes": _encoder_sizes(task)} if config.pretrained else {}),
         "checkpoint": str(run.best_path),
         "vectors_found": found,
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
@@ -356,6 +405,12 @@ def _result(
         "own_edges": config.own_edges(),
         "versions": {"graphdep": __version__, "torch": torch.__version__},
     }
+
+
+def _encoder_sizes(task: LearningTask) -> dict[str, int]:
+    """What a pretrained encoder has in place of the settings of these names."""
+    backbone = backbone_of(task.model)
+    return {name: getattr(backbone, name) for name in ("hidden_channels", "num_layers", "heads")}
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

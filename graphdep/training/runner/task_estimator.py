@@ -7,12 +7,14 @@ import hashlib
 import os
 import tempfile
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
+from lightning import Callback
 from rich.console import Console
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -21,11 +23,13 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.io import atomic_path
 from graphdep.io.checks import shown
-from graphdep.parsing import Parser
+from graphdep.parsing import Parser, resolve_parser
+from graphdep.parsing.resolving import resolving
 from graphdep.training.family.by_task import load_splits
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task, save_task
+from graphdep.training.runner.metrics_file import METRICS, read_metrics
 from graphdep.training.runner.predictor import parser_to_use, resolve_device
 from graphdep.training.runner.run import run_folder, train
 from graphdep.transforms.registry import as_given, name_of
@@ -62,6 +66,8 @@ class TaskEstimator(BaseEstimator):
     device: str | torch.device | None
     progress: bool
     folder: str | os.PathLike[str] | None
+    cache: str | os.PathLike[str] | None
+    callbacks: Sequence[Callback] | None
     max_words: int
     truncate: bool
     settings: dict[str, Any]
@@ -102,16 +108,33 @@ class TaskEstimator(BaseEstimator):
         config = self._config(path, folder, own)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
-        splits = load_splits(config)
+        with resolving(self._parses(), None if self.progress else False):
+            splits = load_splits(config)
         console = Console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
-        result = train(config, run, splits=splits, console=console)
+        callbacks = list(self.callbacks or ())
+        result = train(config, run, splits=splits, console=console, callbacks=callbacks)
+        self.history_ = read_metrics(run / METRICS)
         task, state = load_task(result["checkpoint"])
         if self.folder is None:  # the files are gone by the end
             config = config.replace(train=path.name, root=None)
             result |= {"checkpoint": None, "config": config.to_dict()}
         self._set(task, dataclasses.replace(state, config=config), self.called)
         self.result_ = result
+
+    def _parses(self) -> Path | None:
+        """The file of parses that fits share; :obj:`None` for the one in their folder."""
+        if self.cache is not None:
+            return Path(self.cache)
+        if self.folder is not None:
+            return None
+        return Path(_parses_of_process(os.getpid()).name, "parses.sqlite")
+
+    def _parser_to_predict(self, config: Any) -> str | Parser:
+        """The parser, with its parses where a file for them was named."""
+        if self.cache is None:
+            return self.parser
+        return resolve_parser(self.parser, cache=Path(self.cache), arcs=getattr(config, "arcs", "basic"))
 
     def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
         if not isinstance(self.parser, str):
@@ -217,6 +240,12 @@ class TaskEstimator(BaseEstimator):
             path = Path(folder, "model.ckpt")
             path.write_bytes(checkpoint)
             self._set(*load_task(path, self._trained_edges), self.called)
+
+
+@cache
+def _parses_of_process(pid: int) -> tempfile.TemporaryDirectory[str]:
+    """A folder that is gone when this process ends; one that was forked off has its own."""
+    return tempfile.TemporaryDirectory(prefix="graphdep-parses-")
 
 
 def plain(value: Any) -> Any:

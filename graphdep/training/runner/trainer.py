@@ -13,15 +13,19 @@ from typing import Any, cast
 
 import lightning as L
 from lightning.fabric.plugins.environments import LightningEnvironment
+from lightning.pytorch.loggers import Logger
 
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import AtomicCheckpointIO
 
 
 def make_trainer(
-    config: TrainConfig, folder: Path | None = None, callbacks: list[L.Callback] | None = None
+    config: TrainConfig,
+    folder: Path | None = None,
+    callbacks: list[L.Callback] | None = None,
+    logger: Logger | None = None,
 ) -> L.Trainer:
-    """The trainer of a run; with callbacks it keeps checkpoints."""
+    """The trainer of a run; with a folder it keeps checkpoints, by a callback."""
     return L.Trainer(
         accelerator=config.accelerator,
         devices=1,
@@ -32,8 +36,8 @@ def make_trainer(
         callbacks=callbacks,
         default_root_dir=folder,
         plugins=[AtomicCheckpointIO(), LightningEnvironment()],
-        logger=False,
-        enable_checkpointing=bool(callbacks),
+        logger=logger or False,
+        enable_checkpointing=folder is not None,
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,
@@ -68,6 +72,8 @@ def quiet() -> Iterator[None]:
             warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
             # Batches by tokens hold every example (tested).
             warnings.filterwarnings("ignore", message=".*custom batch sampler.*")
+            # Loggers get the values of epochs, and of steps as often as they are asked for.
+            warnings.filterwarnings("ignore", message=".*smaller than the logging interval.*")
             warnings.filterwarnings("ignore", message=".*isinstance.treespec, LeafSpec.*")
             yield
     finally:

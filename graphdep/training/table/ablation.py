@@ -111,11 +111,14 @@ def ablate(
     folder: Path,
     *,
     edges: Sequence[str] = (),
+    rows: Mapping[str, Mapping[str, Any]] | None = None,
     settings: Mapping[str, Any] | None = None,
     reference: str | None = None,
     bound: float | None = None,
     command: str = "",
     console: Console | None = None,
+    logger: str = "none",
+    log_every: int | None = None,
 ) -> dict[str, Any]:
     """Trains every model with every seed and sums up; finished runs are not repeated, interrupted ones go on.
 
@@ -129,6 +132,8 @@ def ablate(
         folder: Every run gets a folder below it, named by everything that decides its result.
         edges: Names of edges, the papers' or your own (:func:`graphdep.transforms.register_edges`): a row is
             then the one model with these edges. (default: none)
+        rows: Rows of your own in place of :obj:`models` and :obj:`edges`: settings by the name of the row,
+            its ``"model"`` among them. (default: none)
         settings: Settings of all runs over the models' own. (default: none)
         reference: The model, or the edges, that the other rows are tested against. (default:
             ``"transformer"`` if it is there, else the first)
@@ -136,6 +141,7 @@ def ablate(
             table has a verdict (:meth:`graphdep.metrics.Comparison.verdict`). (default: :obj:`None`)
         command: The command that makes this, for the report. (default: none)
         console: Where progress goes. (default: stderr)
+        logger, log_every: As of :func:`~graphdep.training.train`.
 
     Returns:
         The summary, plain values.
@@ -147,7 +153,11 @@ def ablate(
     given = dict(settings or {})
     if bound is not None:
         check_bound(bound)
-    _check("models", models)
+    if rows is not None:
+        _check_rows(rows, models, edges)
+        models = [str(row["model"]) for row in rows.values()]
+    else:
+        _check("models", models)
     check_limit("seeds", max(1, len(seeds)))
     _check("seeds", seeds)
     if edges:
@@ -156,16 +166,17 @@ def ablate(
             raise ValueError(f"'edges' as rows are of one model, but 'models' are {', '.join(models)}")
         if "edges" in given:
             raise ValueError(f"'edges' are the rows, and no setting of all of them (got {given['edges']!r})")
-    keys = list(edges or models)
+    keys = list(rows or edges or models)
     reference = reference or ("transformer" if "transformer" in keys else keys[0])
     if reference not in keys:
-        what = "edges" if edges else "models"
+        what = "rows" if rows else "edges" if edges else "models"
         raise ValueError(f"'reference' must be one of the {what} {', '.join(keys)} (got {reference!r})")
     spec, own = resolve_task(task), TrainConfig.of_task(task)
-    configs = {
-        key: _configs(models[0] if edges else key, task, seeds, given | ({"edges": key} if edges else {}))
+    own_settings: dict[str, dict[str, Any]] = {
+        key: dict(rows[key]) if rows else {"model": models[0], "edges": key} if edges else {"model": key}
         for key in keys
     }
+    configs = {key: _configs(task, seeds, {**given, **own_settings[key]}) for key in keys}
     # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package, and
     # that it is missing should be known before hours of parsing.
     data: dict[str, Splits] = {}
@@ -173,17 +184,23 @@ def ablate(
         same = (d for d in data.values() if d.settings == configs[key][0].data_settings())
         data[key] = next(same, None) or load_splits(configs[key][0])
     console = console or Console(stderr=True)
-    rows = {key: _row(configs[key][0], by_edges=bool(edges)) for key in keys}
+    table = {
+        key: _own_row(key, configs[key][0], rows[key])
+        if rows
+        else _row(configs[key][0], by_edges=bool(edges))
+        for key in keys
+    }
     total, done = len(keys) * len(seeds), 0
     # An encoder is the same before each training: it is asked once for all runs that share its data.
     frozen: dict[int, dict[str, float]] = {}
     # A seed of every row first: an interrupted table is still a fair one.
     for number, seed in enumerate(seeds):
-        for key, row in rows.items():
+        for key, row in table.items():
             config, done = configs[key][number], done + 1
             title = f"[{done}/{total}] {row.name} seed {seed}"
             target = run_folder(config, data[key], folder)
             shared: Any = {"splits": data[key], "title": title, "console": console}
+            shared |= {"logger": logger, "log_every": log_every}
             try:
                 known = frozen.get(id(data[key]))
                 result = train(config, target, resume=True, floor_frozen=known, **shared)
@@ -193,8 +210,8 @@ def ablate(
             except Exception as error:  # whatever one run dies of must not lose the others
                 row.errors[seed] = f"{type(error).__name__}: {error}"
                 console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
-    base = rows[reference]
-    finished = [result for row in rows.values() for result in row.results]
+    base = table[reference]
+    finished = [result for row in table.values() for result in row.results]
     # All rows of a table stand on the encoder that is given; the notes name it.
     names = {*own.defining} - ({"encoder"} if configs[reference][0].pretrained else set())
     changed = {name: value for name, value in given.items() if name in names}
@@ -203,6 +220,8 @@ def ablate(
     described = splits.describe()
     published = family_of(task).published.get(task)
     other = given.keys() & {*own.defining, *own.published_with}
+    if rows is not None:
+        other |= {name for row in rows.values() for name in row if name != "model"}
     if published is not None and (edges or other or described["examples"] != published.examples):
         published = None  # the paper's figures are of other models or other data
     return {
@@ -213,7 +232,7 @@ def ablate(
             row.summary(changed)
             | {"against": row.against(base, spec.metrics[0], bound) if key in comparable else None}
             | {"data": data[key].describe()}
-            for key, row in rows.items()
+            for key, row in table.items()
         ],
         "compared": splits.compared,
         "floor": finished[0]["floor"] if finished else {},
@@ -255,13 +274,38 @@ def _row(config: TrainConfig, *, by_edges: bool) -> Row:
     return Row(f"{config.model} edges={config.edges}", config.model, about, [], {})
 
 
-def _configs(model: str, task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
+def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row:
+    """A row of one's own without results yet."""
+    about = resolve_model(config.model, config.models).summary
+    said = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "model")
+    about = about if name == config.model else f"{config.model}: {about}"
+    return Row(name, config.model, about + (f", with {said}" if said else ""), [], {})
+
+
+def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:
+    """Raises :class:`ValueError` unless there are rows, each of a model, different, and nothing else is."""
+    if models or edges:
+        raise ValueError(f"'rows' name their models: there can be no others (got {[*models, *edges]})")
+    _check("rows", [*rows])
+    seen: dict[str, str] = {}
+    for name, row in rows.items():
+        if "model" not in row:
+            raise ValueError(f"row {name!r} has no 'model' (got {dict(row)})")
+        for key in ("task", "seed"):
+            if key in row:
+                raise ValueError(f"row {name!r}: {key!r} is the same for all rows (got {row[key]!r})")
+        same = seen.setdefault(repr(sorted(row.items())), name)
+        if same != name:
+            raise ValueError(f"row {name!r} is the row {same!r} once more")
+
+
+def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
     try:
-        configs = [TrainConfig.of(model, **{**settings, "task": task, "seed": seed}) for seed in seeds]
+        configs = [TrainConfig.of(**{**settings, "task": task, "seed": seed}) for seed in seeds]
         configs[0].own_edges()  # which fail before hours of parsing, if they do
         return configs
     except ValueError as error:
-        raise ValueError(f"model {model!r}: {error}") from None
+        raise ValueError(f"model {settings['model']!r}: {error}") from None
 
 
 def _check(name: str, values: Sequence[object]) -> None:

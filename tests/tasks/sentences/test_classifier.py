@@ -4,11 +4,13 @@ import copy
 import importlib.util
 import logging
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from lightning import Callback
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import get_scorer, log_loss
@@ -18,6 +20,7 @@ from torch_geometric.data import Batch
 import graphdep
 from graphdep import RelationVocab, Sentence, SequenceClassifier, to_data
 from graphdep.datasets import SICK
+from graphdep.parsing import resolver
 from graphdep.parsing.chain_parser import ChainParser
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_sick
@@ -434,3 +437,62 @@ def test_progress_goes_to_stderr(capsys):
     assert (out, "epoch   1/1" in err) == ("", True)
     new(progress=False).fit(TEXTS, LABELS)
     assert "epoch" not in capsys.readouterr().err
+
+
+class Counted(ChainParser):
+    """How many texts were parsed, by whatever object."""
+
+    texts: ClassVar[list[str]] = []
+
+    def parse_texts(self, texts):
+        Counted.texts += texts
+        return super().parse_texts(texts)
+
+
+@pytest.fixture
+def parsed(monkeypatch) -> list[str]:
+    monkeypatch.setitem(resolver._PARSERS, "chain", (Counted, "none"))
+    monkeypatch.setattr(Counted, "texts", [])
+    return Counted.texts
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_fits_of_a_search_share_their_parses(tmp_path, parsed, named):
+    own = [f"{text} {number} {named}" for number, text in enumerate(TEXTS)]
+    cache = {"cache": tmp_path / "parses.sqlite"} if named else {}
+    search = GridSearchCV(new(**cache), {"lr": [0.01, 0.02]}, cv=2, refit=False)
+    search.fit(own, LABELS)
+    fits = [text for text in parsed if text in own]
+    # Without a file of one's own only predictions are parsed again.
+    assert len(fits) == (len(own) if named else len(own) + 2 * len(own))
+    before = len(parsed)
+    clone(new(**cache)).fit(own, LABELS)
+    assert len(parsed) == before
+
+
+def test_without_progress_nothing_is_said(capsys, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    new().fit([f"{text} quietly" for text in TEXTS], LABELS)
+    assert capsys.readouterr() == ("", "")
+    new(progress=True).fit([f"{text} loudly" for text in TEXTS], LABELS)
+    assert "Processing" in capsys.readouterr().err
+
+
+class Ends(Callback):
+    """Which epochs a callback has seen."""
+
+    def __init__(self) -> None:
+        self.epochs: list[int] = []
+
+    def on_train_epoch_end(self, trainer, pl_module) -> None:
+        self.epochs.append(trainer.current_epoch)
+
+
+def test_history_and_callbacks():
+    seen = Ends()
+    model = new(max_epochs=3, callbacks=[seen]).fit(TEXTS, LABELS)
+    assert seen.epochs == [0, 1, 2]
+    assert [row["epoch"] for row in model.history_] == [1, 2, 3]
+    best = model.history_[model.result_["best_epoch"] - 1]
+    assert best["val_loss"] == pytest.approx(model.result_["metrics"]["val_loss"])

@@ -394,3 +394,11 @@ def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
     with pytest.raises(ValueError, match="is a link, not the lock of a run"), run._alone_in(tmp_path / "run"):
         pass
     assert target.read_text() == "precious"
+
+
+def test_a_finished_run_that_is_set_aside_is_told_of(tmp_path, config, caplog):
+    train(config.replace(max_epochs=1), tmp_path / "run")
+    assert "set aside" not in caplog.text
+    train(config.replace(max_epochs=1), tmp_path / "run")
+    assert "a finished run is set aside in previous (" in caplog.text
+    assert (tmp_path / "run" / "previous" / "result.json").exists()
