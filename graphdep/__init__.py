@@ -11,7 +11,7 @@
 ==========================  ==================================================================
 
 Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`, :class:`SentenceEncoder`,
-:class:`Responder` and :class:`ResponseSelector`.
+:class:`Responder` and :class:`ResponseSelector`; :func:`load` finds out which.
 """
 
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from graphdep.tasks.sentences.classifier import SequenceClassifier
     from graphdep.tasks.sentences.encoder import SentenceEncoder
     from graphdep.training.runner.attention import attention_map
+    from graphdep.training.runner.load import load
     from graphdep.vocab import RelationVocab, Vocab
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Vocab",
     "WordLabeller",
     "attention_map",
+    "load",
     "to_data",
 ]
 

@@ -39,6 +39,7 @@ EXTRAS = {
 }
 RUNS = {
     "attention_map": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
+    "load": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
     "SentenceEncoder": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
     "Responder": ("dailydialog", tiny_corpus.write_tiny_dialogues, {"min_freq": 1, "limit_generate": 0}),
     "ResponseSelector": ("ubuntu", tiny_corpus.write_tiny_selection, {"encoder": "transformer"}),

@@ -16,6 +16,7 @@ from graphdep.cli.demo import demo
 from graphdep.cli.embed import embed
 from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
+from graphdep.cli.export import export
 from graphdep.cli.generate import generate
 from graphdep.cli.human_eval import human_eval
 from graphdep.cli.models import models
@@ -66,6 +67,7 @@ for command in (
     rank,
     embed,
     predict,
+    export,
     submit,
     models,
     settings,

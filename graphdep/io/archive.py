@@ -1,4 +1,4 @@
-"""The zip files that torch writes: that they are there, and their checksums."""
+"""The files of trained models: that they are there, and the checksums of the zip files that torch writes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import zlib
 from pathlib import Path
 
 BEST = "best.ckpt"
+MODEL_CONFIG, MODEL_WEIGHTS = "config.json", "model.safetensors"
+"""Files of a folder that a model was saved to."""
 
 
 def find_checkpoint(path: str | os.PathLike[str]) -> Path:
-    """The file of a checkpoint, or of a run's folder its ``best.ckpt``.
+    """The file of a checkpoint, of a run's folder its ``best.ckpt``, or the folder that a model was saved to.
 
     Raises:
         FileNotFoundError: If there is none; names the runs of a folder that has several.
@@ -23,6 +25,8 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Path:
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
     if (found / BEST).is_file():
         return found / BEST
+    if (found / MODEL_WEIGHTS).is_file() or (found / MODEL_CONFIG).is_file():
+        return found
     runs = sorted(str(best.parent) for best in found.glob(f"*/{BEST}"))
     which = f": name one of the runs {', '.join(runs[:5])}{' ...' * (len(runs) > 5)}" if runs else ""
     raise FileNotFoundError(f"{os.fspath(path)} is a folder without a {BEST}{which}")

@@ -60,6 +60,9 @@ class DialogueFamily(TaskFamily):
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     files = (responses_name("val"), responses_name("test"))
 
+    def predictor(self, task: str) -> str | None:
+        return "graphdep.tasks.dialogues.responder.Responder"
+
     def build(self, config: TrainConfig, parts: Parts) -> DialogueTask:
         from graphdep.tasks.dialogues.build import build_dialogue_model
         from graphdep.tasks.dialogues.learning_task import DialogueTask

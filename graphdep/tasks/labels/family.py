@@ -56,6 +56,9 @@ class LabelFamily(WordFamily):
         "that of the marked word v (u, v, |u - v| and u * v), by the encoder before its training"
     )
 
+    def predictor(self, task: str) -> str | None:
+        return "graphdep.tasks.labels.word_labeller.WordLabeller"
+
     def build(self, config: TrainConfig, parts: Parts) -> LabelTask:
         from graphdep.tasks.labels.build import build_chain, build_label_model
         from graphdep.tasks.labels.learning_task import LabelTask

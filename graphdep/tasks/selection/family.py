@@ -46,6 +46,9 @@ class SelectionFamily(TaskFamily):
     )
     floor_reads = ()
 
+    def predictor(self, task: str) -> str | None:
+        return "graphdep.tasks.selection.selector.ResponseSelector"
+
     def build(self, config: TrainConfig, parts: Parts) -> SelectionTask:
         from graphdep.tasks.selection.build import build_selection_model
         from graphdep.tasks.selection.learning_task import SelectionTask

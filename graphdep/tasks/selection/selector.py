@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import torch
 from torch import Tensor
@@ -22,7 +22,8 @@ from graphdep.parsing.joining import parse_joined
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.tasks.selection.build import tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.training.runner.checkpoint import load_task
+from graphdep.training.runner.checkpoint import RunState, load_task
+from graphdep.training.runner.hub_model import HubModel, result_beside
 from graphdep.training.runner.predictor import (
     batches_by_size,
     check_batch_size,
@@ -49,7 +50,7 @@ class Ranking(NamedTuple):
     scores: list[float]
 
 
-class ResponseSelector:
+class ResponseSelector(HubModel):
     """Ranks the candidates for the next response in a dialogue, in raw text.
 
     Texts are parsed on the way, each different one once. What is longer than the model takes is cut as in
@@ -104,7 +105,7 @@ class ResponseSelector:
         check_batch_size(batch_size)
         self.limit = WordLimit(max_words, truncate)
         self.checkpoint, self.batch_size, self.progress = os.fspath(checkpoint), batch_size, progress
-        task, state = load_task(checkpoint, edges)
+        task, state = self._own = load_task(checkpoint, edges)
         check_family(self.checkpoint, state.config, "selection", "rankings")
         self.config = cast(SelectionConfig, state.config)
         self.device = resolve_device(device)
@@ -120,6 +121,16 @@ class ResponseSelector:
     def __repr__(self) -> str:
         about = f"task={self.config.task!r}, model={self.config.model!r}"
         return f"{type(self).__name__}({self.checkpoint!r}, {about})"
+
+    def _trained(self) -> tuple[Any, RunState]:
+        return self._own
+
+    def _result(self) -> Mapping[str, Any] | None:
+        return result_beside(self.checkpoint)
+
+    @classmethod
+    def _of_folder(cls, folder: str, **options: Any) -> Self:
+        return cls(folder, **options)
 
     def rank(self, context: Sequence[str], candidates: Sequence[str]) -> Ranking:
         """Ranks the candidates for the response to one context, a list of turns.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence, join_sentences
+from graphdep.training.runner.hub_model import HubModel, result_beside
 from graphdep.training.runner.predictor import (
     batches_by_size,
     check_batch_size,
@@ -36,7 +37,7 @@ from graphdep.vocab import RelationVocab, Vocab
 _PROGRESS_FROM = 64
 
 
-class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Sentence vectors of a trained model, as a function and as a step of a scikit-learn ``Pipeline``.
 
     A text is parsed and becomes one tree, as in the corpora; its vector is the encoder's readout of that
@@ -144,6 +145,20 @@ class SentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         longest = longest if max_length is None else max_length
         parts = _Parts(cast(TextEncoder, encoder), vocab, relations, edges, longest, arcs)
         return cls(parts, parser=parser, **options)
+
+    def _trained(self) -> tuple[Any, Any]:
+        if isinstance(self.checkpoint, _Parts):
+            raise ValueError("'checkpoint' must be that of a run: a model in memory has no settings to save")
+        from graphdep.training import load_task
+
+        return load_task(self.checkpoint, self.edges)
+
+    def _result(self) -> Mapping[str, Any] | None:
+        return None if isinstance(self.checkpoint, _Parts) else result_beside(self.checkpoint)
+
+    @classmethod
+    def _of_folder(cls, folder: str, **options: Any) -> Self:
+        return cls(folder, **options)
 
     def encode(self, texts: Sequence[str]) -> Tensor:
         """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.

@@ -59,6 +59,11 @@ class SentenceFamily(TaskFamily):
         "|u - v| and u * v), means over their nodes by the encoder before its training"
     )
 
+    def predictor(self, task: str) -> str | None:
+        classifies = cast(Sentences, self.tasks[task]).goal.classifies
+        own = "classifier.SequenceClassifier" if classifies else "encoder.SentenceEncoder"
+        return f"graphdep.tasks.sentences.{own}"
+
     def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
         from graphdep.tasks.sentences.build import build_model
         from graphdep.tasks.sentences.learning_task import SentenceTask

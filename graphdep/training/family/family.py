@@ -83,6 +83,13 @@ class TaskFamily(ABC):
         :attr:`floors` ``<split>_<metric>_<ending>``.
         """
 
+    def predictor(self, task: str) -> str | None:
+        """The class that answers for models of a task in Python, ``"package.module.Class"``.
+
+        It is a :class:`~graphdep.training.runner.hub_model.HubModel`. (default: there is none)
+        """
+        return None
+
     def compared(self, task: str) -> str:
         """What comparisons of systems draw and swap, for people, where it is not :meth:`grouped`."""
         return "test examples"

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.given_edges import with_edges
+from graphdep.training.runner.model_folder import read_model_folder
 from graphdep.transforms.registry import UnknownEdgesError
 from graphdep.vocab import RelationVocab, Vocab
 from graphdep.vocab.pieces import vocab_from_state
@@ -146,7 +148,8 @@ def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a checkpoint of graphdep's.
+    """The content of a checkpoint of graphdep's, of the best one in a run's folder, or of a folder that a
+    model was saved to.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -154,14 +157,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
             code in it is run.
     """
     path = find_checkpoint(path)
-    check_archive(path)
-    try:
-        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
-        reason = str(error).strip().splitlines()
-        raise ValueError(
-            f"{path}: not a checkpoint, or damaged ({reason[0][:120] if reason else error!r})"
-        ) from None
+    checkpoint = read_model_folder(path) if path.is_dir() else _read_archive(path)
     state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
     if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
         raise ValueError(f"{path}: not a checkpoint of graphdep")
@@ -180,6 +176,17 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path}: damaged checkpoint: {error}") from None
     return checkpoint
+
+
+def _read_archive(path: Path) -> Any:
+    check_archive(path)
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+        reason = str(error).strip().splitlines()
+        raise ValueError(
+            f"{path}: not a checkpoint, or damaged ({reason[0][:120] if reason else error!r})"
+        ) from None
 
 
 def _check_labels(labels: list[Any]) -> None:

@@ -29,6 +29,7 @@ from graphdep.training.family.by_task import load_splits
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task, save_task
+from graphdep.training.runner.hub_model import HubModel
 from graphdep.training.runner.metrics_file import METRICS, read_metrics
 from graphdep.training.runner.predictor import parser_to_use, resolve_device
 from graphdep.training.runner.run import run_folder, train
@@ -37,7 +38,7 @@ from graphdep.transforms.registry import as_given, name_of
 _SCRATCH = (None, "transformer")
 
 
-class TaskEstimator(BaseEstimator):
+class TaskEstimator(HubModel, BaseEstimator):
     """What estimators have in common that write their examples to a file and train a task on it.
 
     A subclass spells the arguments, and keeps them as attributes of their names, those that are none of its
@@ -82,6 +83,18 @@ class TaskEstimator(BaseEstimator):
         """Writes the trained model, whole or not at all."""
         check_is_fitted(self, "classes_")
         save_task(file, self._predictor.task, self._predictor.state)
+
+    def _trained(self) -> tuple[Any, RunState]:
+        check_is_fitted(self, "classes_")
+        return self._predictor.task, self._predictor.state
+
+    def _result(self) -> Mapping[str, Any] | None:
+        return getattr(self, "result_", None)
+
+    @classmethod
+    def _of_folder(cls, folder: str, **options: Any) -> Self:
+        given = {"edges": None, "parser": None, "device": None, "batch_size": 32, **options}
+        return cls._load(folder, **given)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments, settings among them."""

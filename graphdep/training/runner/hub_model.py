@@ -1,0 +1,98 @@
+"""Trained models that are saved as folders, and come from and go to the Hugging Face hub."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from huggingface_hub import ModelHubMixin
+
+from graphdep.training.family.learning_task import LearningTask
+from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.runner.write_model_folder import write_model_folder
+
+_KEPT = ("edges", "parser", "device", "batch_size")
+
+
+class HubModel(ModelHubMixin):
+    """What predictors of trained models have of the hub: :meth:`save_pretrained`, :meth:`from_pretrained` and
+    :meth:`push_to_hub` of `huggingface_hub.ModelHubMixin
+    <https://huggingface.co/docs/huggingface_hub/package_reference/mixins>`_.
+
+    The folder is that of :func:`~graphdep.training.runner.write_model_folder.write_model_folder`: no pickle,
+    no code. Nothing is fetched where a name is a folder that is there.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        return object.__new__(cls)  # the mixin's own would keep the arguments, as what to write to a config
+
+    @abstractmethod
+    def _trained(self) -> tuple[LearningTask, RunState]:
+        """The trained task and what it was trained with."""
+
+    @classmethod
+    @abstractmethod
+    def _of_folder(cls, folder: str, **options: Any) -> Self:
+        """A predictor from a folder, with :obj:`edges`, :obj:`parser`, :obj:`device` and :obj:`batch_size` as
+        in the class.
+        """
+
+    def _result(self) -> Mapping[str, Any] | None:
+        """What is known of its scores."""
+        return None
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        write_model_folder(save_directory, *self._trained(), self._result())
+
+    @classmethod
+    def _from_pretrained(
+        cls,
+        *,
+        model_id: str,
+        revision: str | None,
+        cache_dir: str | Path | None,
+        force_download: bool,
+        local_files_only: bool,
+        token: str | bool | None,
+        **model_kwargs: Any,
+    ) -> Self:
+        # The mixin adds what stands in config.json, which is not for the class.
+        options = {name: model_kwargs[name] for name in _KEPT if name in model_kwargs}
+        where = {"revision": revision, "cache_dir": cache_dir, "token": token}
+        where |= {"force_download": force_download, "local_files_only": local_files_only}
+        return cls._of_folder(fetched(model_id, **where), **options)
+
+
+def result_beside(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | None:
+    """What ``graphdep train`` reported of the run that a checkpoint is in; :obj:`None` where nothing is."""
+    place = Path(checkpoint)
+    path = (place if place.is_dir() else place.parent) / "result.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def fetched(name: str | os.PathLike[str], **where: Any) -> str:
+    """The file or folder of that name, or a copy of the hub's model of that name.
+
+    Raises:
+        FileNotFoundError: If there is no such file, and the name cannot be one of the hub.
+    """
+    from huggingface_hub import snapshot_download
+
+    from graphdep.io.archive import MODEL_CONFIG, MODEL_WEIGHTS
+    from graphdep.training.runner.model_folder import CARD, PARTS, RUN
+
+    text = os.fspath(name)
+    if os.path.exists(text):
+        return text
+    if text.count("/") != 1 or text.startswith((".", "/", "~")) or Path(text).suffix == ".ckpt":
+        raise FileNotFoundError(f"no checkpoint or folder at {text}, nor is it OWNER/NAME of the hub")
+    files = [MODEL_CONFIG, MODEL_WEIGHTS, CARD, RUN, *PARTS.values()]
+    return snapshot_download(text, allow_patterns=files, **where)
