@@ -6,6 +6,7 @@ from graphdep.nn.attention.gated_relation_score import GatedRelationScore
 from graphdep.nn.attention.layout import Adj, AttentionLayout
 from graphdep.nn.attention.packed_attention import packed_attention
 from graphdep.nn.attention.relation_key_value import RelationKeyValue
+from graphdep.nn.attention.relation_vectors import RelationVectors
 
 __all__ = [
     "Adj",
@@ -13,6 +14,7 @@ __all__ = [
     "EdgeTerms",
     "GatedRelationScore",
     "RelationKeyValue",
+    "RelationVectors",
     "edge_attention",
     "packed_attention",
 ]

@@ -11,6 +11,7 @@ from torch import Tensor
 from graphdep.nn.attention.dense import dense_attention
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.reference import reference_attention
+from graphdep.nn.attention.relation_vectors import RelationVectors
 from graphdep.nn.attention.segment import segment_attention
 
 BACKENDS = ("auto", "reference", "segment", "dense", "triton")
@@ -24,8 +25,8 @@ def edge_attention(
     *,
     attn_bias: Tensor | None = None,
     score_scale: Tensor | None = None,
-    edge_key: Tensor | None = None,
-    edge_value: Tensor | None = None,
+    edge_key: Tensor | RelationVectors | None = None,
+    edge_value: Tensor | RelationVectors | None = None,
     clique: Tensor | None = None,
     ptr: Tensor | None = None,
     layout: AttentionLayout | None = None,
@@ -53,8 +54,9 @@ def edge_attention(
         edge_index: Edges, source -> target.
         attn_bias: :math:`b`, added to the scores of the edges. (default: 0)
         score_scale: :math:`c`, multiplies the scores of the edges. (default: 1)
-        edge_key: :math:`\mathbf{e}^k`, added to the keys along the edges. (default: 0)
-        edge_value: :math:`\mathbf{e}^v`, added to the values along the edges. (default: 0)
+        edge_key: :math:`\mathbf{e}^k`, added to the keys along the edges: tensors, or
+            :class:`RelationVectors`, which cost less. (default: 0)
+        edge_value: :math:`\mathbf{e}^v`, added to the values along the edges, likewise. (default: 0)
         clique: Nodes of one example with the same number >= 0 see one another. (default: :obj:`None`)
         ptr: Example boundaries, which tell cliques of different examples apart. (default: one example)
         layout: A prepared :class:`AttentionLayout` of the same edges, shared by several calls; then
@@ -102,7 +104,7 @@ def _attend(
     layout: AttentionLayout,
     attn_bias: Tensor | None,
     score_scale: Tensor | None,
-    edge_value: Tensor | None,
+    edge_value: Tensor | RelationVectors | None,
     dropout_p: float,
     return_attention_weights: bool,
 ) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -111,13 +113,12 @@ def _attend(
         need_alpha = return_attention_weights or edge_value is not None
         out, alpha = dense_attention(query, key, value, layout, attn_bias, score_scale, dropout_p, need_alpha)
         if edge_value is not None and alpha is not None:
-            out = out.index_add(
-                0, layout.edge_index[1], alpha.unsqueeze(-1).to(out.dtype) * edge_value.to(out.dtype)
-            )
+            out = out + _sum_edge_values(edge_value, alpha, layout).to(out.dtype)
         return (out, (layout.pairs, alpha)) if return_attention_weights and alpha is not None else out
     # Everything else works on pairs written out; asking for all weights is asking for just that.
-    pairs, attn_bias, score_scale, edge_value = _write_out(layout, attn_bias, score_scale, edge_value)
-    terms = (attn_bias, score_scale, edge_value)
+    vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
+    pairs, attn_bias, score_scale, vectors = _write_out(layout, attn_bias, score_scale, vectors)
+    terms = (attn_bias, score_scale, vectors)
     if name == "segment":
         out, alpha = segment_attention(query, key, value, layout.materialize(), *terms, dropout_p)
     else:
@@ -151,15 +152,29 @@ def _fold_edge_key(
     layout: AttentionLayout,
     attn_bias: Tensor | None,
     score_scale: Tensor | None,
-    edge_key: Tensor | None,
+    edge_key: Tensor | RelationVectors | None,
 ) -> Tensor | None:
     """The keys' edge term is a score term too: c * q.e / sqrt(d) + b."""
     if edge_key is None:
         return attn_bias
-    term = (query[layout.edge_index[1]] * edge_key).sum(dim=-1) / query.size(-1) ** 0.5
+    target = layout.edge_index[1]
+    if isinstance(edge_key, RelationVectors):
+        term = edge_key.dot(query, target)
+    else:
+        term = (query[target] * edge_key).sum(dim=-1)
+    term = term / query.size(-1) ** 0.5
     if score_scale is not None:
         term = term * score_scale
     return term if attn_bias is None else term + attn_bias
+
+
+def _sum_edge_values(edge_value: Tensor | RelationVectors, alpha: Tensor, layout: AttentionLayout) -> Tensor:
+    """What the edges' own values add to the output."""
+    target = layout.edge_index[1]
+    if isinstance(edge_value, RelationVectors):
+        return edge_value.sum(alpha, target, layout.num_nodes)
+    zeros = alpha.new_zeros(layout.num_nodes, *edge_value.shape[1:])
+    return zeros.index_add(0, target, alpha.unsqueeze(-1) * edge_value.to(alpha.dtype))
 
 
 def _write_out(
@@ -190,7 +205,9 @@ def _check_states(
         raise ValueError(f"'dropout_p' must be between 0 and 1 (got {dropout_p})")
 
 
-def _check_edge_terms(query: Tensor, layout: AttentionLayout, *terms: Tensor | None) -> None:
+def _check_edge_terms(
+    query: Tensor, layout: AttentionLayout, *terms: Tensor | RelationVectors | None
+) -> None:
     names = ("attn_bias", "score_scale", "edge_key", "edge_value")
     for name, term in zip(names, terms):
         shape = (layout.num_edges, query.size(1), query.size(2))[: 3 if name.startswith("edge") else 2]

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.relation_vectors import RelationVectors
 
 
 class EdgeTerms(NamedTuple):
@@ -21,6 +22,9 @@ class EdgeTerms(NamedTuple):
         score_scale: Multiplies the scores. (default: :obj:`None`)
         edge_key: Added to the keys along the edges. (default: :obj:`None`)
         edge_value: Added to the values along the edges. (default: :obj:`None`)
+
+    Keys and values that depend on the relation of an edge alone are best given as
+    :class:`~graphdep.nn.attention.RelationVectors`.
 
     Shapes:
         - attn_bias, score_scale: :math:`(|\mathcal{E}|, H)`
@@ -38,8 +42,8 @@ class EdgeTerms(NamedTuple):
 
     attn_bias: Tensor | None = None
     score_scale: Tensor | None = None
-    edge_key: Tensor | None = None
-    edge_value: Tensor | None = None
+    edge_key: Tensor | RelationVectors | None = None
+    edge_value: Tensor | RelationVectors | None = None
 
 
 def write_out(layout: AttentionLayout, edge_type: Tensor) -> tuple[AttentionLayout, Tensor]:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
 from graphdep.nn.attention.edge_terms import EdgeTerms, check_edge_type
+from graphdep.nn.attention.relation_vectors import pick_rows
 from graphdep.vocab import RelationVocab
 
 GATES = ("sigmoid", "tanh", None)
@@ -163,19 +164,20 @@ class GatedRelationScore(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
         check_edge_type(edge_type, edge_index, self.relation.num_embeddings)
-        typed = (edge_type != RelationVocab.NONE).unsqueeze(-1)
-        score = self.relation.weight @ self.lin_score
+        typed = torch.arange(self.relation.num_embeddings, device=edge_type.device) != RelationVocab.NONE
+        vectors = self.relation.weight * typed[:, None]  # NONE: r = 0
+        score = vectors @ self.lin_score
         if self.gate is None:
-            return EdgeTerms(score.index_select(0, edge_type) * typed)
+            return EdgeTerms(pick_rows(score, edge_type))
         # (h_i W_ge + r_ij W_gr) V_g = h_i (W_ge V_g) + r_ij (W_gr V_g): a node part and a relation part.
         node = x @ torch.einsum("hcr,hr->ch", self.gate_node, self.gate_out)
-        relation = self.relation.weight @ torch.einsum("hcr,hr->ch", self.gate_relation, self.gate_out)
-        table = torch.cat([score, relation], dim=1).index_select(0, edge_type) * typed  # NONE: r = 0
-        score_e, gate_r = table.split(self.heads, dim=1)
+        relation = vectors @ torch.einsum("hcr,hr->ch", self.gate_relation, self.gate_out)
+        score_e, gate_r = pick_rows(torch.cat([score, relation], dim=1), edge_type).split(self.heads, dim=1)
         end = edge_index[1 if self.gate_state == "query" else 0]
-        logit = node.index_select(0, end) + gate_r
+        logit = pick_rows(node, end) + gate_r
         gate = logit.sigmoid() if self.gate == "sigmoid" else logit.tanh()
-        gate = gate * typed if self.untyped == "keep" else gate
+        if self.untyped == "keep":
+            gate = gate * (edge_type != RelationVocab.NONE).unsqueeze(-1)
         return EdgeTerms(gate * score_e, 1 - gate)
 
     def __repr__(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -13,30 +11,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
+from graphdep.nn.attention.padded_blocks import PaddedBlocks, Runs, join_blocks, pad_blocks
 from graphdep.transforms import Nodes
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """Blocks of nearly equal size, padded to the largest of them.
-
-    Args:
-        start: Slot of the first node; a bucket's slots are contiguous.
-        shape: (blocks, nodes a block).
-        allowed: ``[blocks, nodes, nodes]``; True: the row (target) may attend to the column (source).
-            :obj:`None` where all pairs may.
-        empty: ``[blocks, nodes, 1]``; True: the row may attend to nothing. :obj:`None` where there is none.
-        edge: Numbers of the explicit edges that fall into the bucket, ``[edges]``.
-        block, offset: Their block and their place ``target * nodes + source`` in it, ``[edges]``.
-    """
-
-    start: int
-    shape: tuple[int, int]
-    allowed: Tensor | None
-    empty: Tensor | None
-    edge: Tensor
-    block: Tensor
-    offset: Tensor
 
 
 class AttentionLayout:
@@ -83,7 +59,6 @@ class AttentionLayout:
         _check(edge_index, num_nodes, clique, ptr)
         self.edge_index, self.num_nodes, self.clique, self.ptr = edge_index, num_nodes, clique, ptr
         self.edge_type, self.edge_mark = edge_type, edge_mark
-        self._rows: dict[int, tuple[Tensor, Tensor]] = {}
         if clique is None:  # known at once, as torch.compile needs it
             vars(self).update(group=None, pairs=edge_index)
 
@@ -186,125 +161,39 @@ class AttentionLayout:
     @cached_property
     def area(self) -> int:
         """Pairs that the padded blocks hold: what the dense backend has to compute."""
-        return sum(blocks * nodes * nodes for blocks, nodes in self._shapes)
+        return self._runs.area
 
     @cached_property
-    def _block(self) -> tuple[Tensor, Tensor]:
-        """Block of every node and its place in the block: the smallest contiguous runs that no pair
+    def padded(self) -> PaddedBlocks:
+        """The pairs as the dense backend computes with them."""
+        host = self._host
+        return pad_blocks(host.edge_index, host.group, self._runs).to(self.edge_index.device)
+
+    @cached_property
+    def _runs(self) -> Runs:
+        return join_blocks(self._host.block)
+
+    @cached_property
+    def block(self) -> Tensor:
+        """Block of every node, ``[num_nodes]``, ascending: the smallest contiguous runs that no pair
         leaves.
         """
-        node = torch.arange(self.num_nodes, device=self.edge_index.device)
-        reach = node.scatter_reduce(0, self.edge_index.amin(dim=0), self.edge_index.amax(dim=0), "amax")
+        low, high = torch.minimum(*self.edge_index), torch.maximum(*self.edge_index)
         if self.group is not None:
-            reach = reach.maximum(_last_of_group(self.group))
-        ends = (reach.cummax(0).values == node).nonzero().view(-1)
-        block = torch.searchsorted(ends, node)
-        starts = torch.cat([ends.new_zeros(1), ends[:-1] + 1]) if ends.numel() else ends
-        return block, node - starts[block]
+            last = _last_of_group(self.group)
+            low, high = torch.cat([low, torch.arange(self.num_nodes).to(low)]), torch.cat([high, last])
+        # A block ends with a node over whose end no pair reaches.
+        begun, ended = (torch.bincount(x, minlength=self.num_nodes) for x in (low, high))
+        is_end = (begun - ended).cumsum(0) == 0
+        return is_end.cumsum(0) - is_end.long()
 
     @cached_property
-    def _bins(self) -> Tensor:
-        """Bucket number of every block; blocks of a bucket differ in size by a bounded factor."""
-        size = torch.bincount(self._block[0])
-        growth = 1.2 if size.device.type == "cpu" else 2.0  # a kernel launch costs more than padding on a GPU
-        step = (size.clamp(min=4).double().log() / math.log(growth)).round().long()
-        return step.unique(return_inverse=True)[1]
-
-    @cached_property
-    def _shapes(self) -> list[tuple[int, int]]:
-        size = torch.bincount(self._block[0])
-        count = torch.bincount(self._bins)
-        largest = torch.zeros_like(count).scatter_reduce(0, self._bins, size, "amax")
-        return list(zip(count.tolist(), largest.tolist()))
-
-    @cached_property
-    def _slots(self) -> tuple[Tensor, Tensor]:
-        """``(node of every slot, slot of every node)``; an unused slot repeats the first node of its
-        block.
-        """
-        block, place = self._block
-        width = torch.tensor([nodes for _, nodes in self._shapes], device=block.device)
-        order = self._bins.argsort(stable=True)  # blocks, bucket by bucket
-        start = torch.empty_like(order)
-        start[order] = cumsum(width[self._bins[order]])[:-1]
-        slot = start[block] + place
-        total = sum(blocks * nodes for blocks, nodes in self._shapes)
-        node_of = (
-            (place == 0)
-            .nonzero()
-            .view(-1)[order]
-            .repeat_interleave(width[self._bins[order]], output_size=total)
-        )
-        node_of[slot] = torch.arange(self.num_nodes, device=block.device)
-        return node_of, slot
-
-    @cached_property
-    def padding(self) -> Tensor | None:
-        """``[num_slots]``, True for slots that repeat a node; :obj:`None` without padding."""
-        node_of, slot = self._slots
-        if node_of.numel() == self.num_nodes:
-            return None
-        return torch.ones_like(node_of, dtype=torch.bool).index_fill(0, slot, False)
-
-    @cached_property
-    def buckets(self) -> list[Bucket]:
-        _, slot = self._slots
-        source, target = slot[self.edge_index]
-        buckets, start = [], 0
-        for blocks, nodes in self._shapes:
-            stop = start + blocks * nodes
-            inside = ((target >= start) & (target < stop)).nonzero().view(-1)
-            local = target[inside] - start
-            block = local // nodes
-            offset = (local % nodes) * nodes + (source[inside] - start) % nodes
-            allowed, empty = self._allowed(start, (blocks, nodes), block, offset)
-            buckets.append(Bucket(start, (blocks, nodes), allowed, empty, inside, block, offset))
-            start = stop
-        return buckets
-
-    def _allowed(
-        self, start: int, shape: tuple[int, int], block: Tensor, offset: Tensor
-    ) -> tuple[Tensor | None, Tensor | None]:
-        node = self._slots[0][start : start + shape[0] * shape[1]].view(shape)
-        used = torch.ones_like(node, dtype=torch.bool)
-        if self.padding is not None:
-            used = ~self.padding[start : start + shape[0] * shape[1]].view(shape)
-        if self.group is None:
-            allowed = node.new_zeros((*shape, shape[1]), dtype=torch.bool)
-        else:
-            group = self.group[node].where(used, -1)
-            allowed = (group[:, :, None] == group[:, None, :]) & (group[:, :, None] >= 0)
-        allowed.view(shape[0], -1)[block, offset] = True
-        if bool(allowed.all()):
-            return None, None
-        empty = ~allowed.any(dim=2, keepdim=True)
-        return allowed, empty if bool(empty.any()) else None
-
-    def rows(self, heads: int) -> tuple[Tensor, Tensor]:
-        """Row numbers that take ``[num_nodes * heads, d]`` to padded blocks ``[blocks, heads, nodes, d]``
-        and back.
-        """
-        if heads not in self._rows:
-            node_of, slot = self._slots
-            head = torch.arange(heads, device=slot.device)
-            into = [
-                (
-                    node_of[b.start : b.start + b.shape[0] * b.shape[1]].view(b.shape)[:, None] * heads
-                    + head[:, None]
-                )
-                for b in self.buckets
-            ]
-            width = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.shape[1]) for b in self.buckets])[
-                slot
-            ]
-            start = torch.cat([slot.new_full((b.shape[0] * b.shape[1],), b.start) for b in self.buckets])[
-                slot
-            ]
-            local = slot - start
-            back = start * heads + (local // width) * width * heads + local % width
-            out = back[:, None] + head * width[:, None]
-            self._rows[heads] = torch.cat([rows.reshape(-1) for rows in into]), out.view(-1)
-        return self._rows[heads]
+    def _host(self) -> AttentionLayout:
+        """The same pairs on the CPU, where steps that depend on their values wait for no device."""
+        if self.edge_index.device.type == "cpu":
+            return self
+        clique, ptr = (x if x is None else x.cpu() for x in (self.clique, self.ptr))
+        return AttentionLayout(self.edge_index.cpu(), self.num_nodes, clique=clique, ptr=ptr)
 
     def materialize(self) -> AttentionLayout:
         """The same pairs, all of them explicit; the same layout each time."""
@@ -343,7 +232,7 @@ def _check_within_examples(edge_index: Tensor, batch: Tensor | None) -> None:
     """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device."""
     if batch is None or edge_index.device.type != "cpu" or not edge_index.numel():
         return
-    source, target = batch[edge_index]
+    source, target = (batch.index_select(0, end) for end in edge_index)
     if not torch.equal(source, target):
         first = int((source != target).nonzero()[0])
         raise ValueError(

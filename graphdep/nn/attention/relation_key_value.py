@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from graphdep.nn.attention.edge_terms import EdgeTerms, check_edge_type
+from graphdep.nn.attention.relation_vectors import RelationVectors
 from graphdep.vocab import RelationVocab
 
 SCALINGS = ("paper", "code")
@@ -42,7 +44,7 @@ class RelationKeyValue(nn.Module):
         - x: :math:`(|\mathcal{V}|, C)`, not read; edge_index: :math:`(2, |\mathcal{E}|)`; edge_type:
           :math:`(|\mathcal{E}|)`
         - output: :class:`EdgeTerms` with ``edge_key`` and ``edge_value``, both
-          :math:`(|\mathcal{E}|, H, d)`
+          :class:`~graphdep.nn.attention.RelationVectors` of shape :math:`(|\mathcal{E}|, H, d)`
 
     Raises:
         ValueError: If :obj:`scaling` or :obj:`start` is unknown, or a relation is not in the tables.
@@ -81,15 +83,14 @@ class RelationKeyValue(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_type: Tensor) -> EdgeTerms:
         check_edge_type(edge_type, edge_index, self.key.num_embeddings)
-        typed = (edge_type != RelationVocab.NONE).unsqueeze(-1)
-        key, value = (table(edge_type) * typed for table in (self.key, self.value))
+        typed = torch.arange(self.key.num_embeddings, device=edge_type.device) != RelationVocab.NONE
+        key, value = (table.weight * typed[:, None] for table in (self.key, self.value))
         if self.scaling == "code":
             key = key * self.head_channels**0.5  # what edge_attention divides by
-        return EdgeTerms(edge_key=self._for_heads(key), edge_value=self._for_heads(value))
-
-    def _for_heads(self, rows: Tensor) -> Tensor:
-        """The same for all heads: a view, which holds each vector once."""
-        return rows.unsqueeze(1).expand(-1, self.heads, -1)
+        return EdgeTerms(
+            edge_key=RelationVectors(key, edge_type, self.heads),
+            edge_value=RelationVectors(value, edge_type, self.heads),
+        )
 
     def __repr__(self) -> str:
         return (

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
+from graphdep.nn.attention import Adj, AttentionLayout, RelationVectors, edge_attention
 from graphdep.nn.attention.edge_terms import check_count
 from graphdep.nn.attention.layout import dense_edges
 from graphdep.nn.conv._message_sender import MessageSender
@@ -111,8 +111,8 @@ class AttentionConv(MessageSender):
         *,
         attn_bias: Tensor | None = None,
         score_scale: Tensor | None = None,
-        edge_key: Tensor | None = None,
-        edge_value: Tensor | None = None,
+        edge_key: Tensor | RelationVectors | None = None,
+        edge_value: Tensor | RelationVectors | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
         """Projects, attends with the edges' terms, joins the heads."""
@@ -136,7 +136,8 @@ class AttentionConv(MessageSender):
         if isinstance(out, tuple):
             out, weights = out
         if self.sends_messages and weights is not None:
-            terms = {} if edge_value is None else {"edge_value": edge_value}
+            vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
+            terms = {} if vectors is None else {"edge_value": vectors}
             out = self.send(layout, value, weights[1], **terms)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, weights) if return_attention_weights else out

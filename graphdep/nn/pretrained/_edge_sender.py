@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from graphdep.nn.attention import AttentionLayout, edge_attention
+from graphdep.nn.attention import AttentionLayout, RelationVectors, edge_attention
 from graphdep.nn.conv._message_sender import MessageSender
 
 
@@ -24,7 +24,7 @@ class EdgeSender(MessageSender):
         value: Tensor,
         layout: AttentionLayout,
         *,
-        edge_value: Tensor | None = None,
+        edge_value: Tensor | RelationVectors | None = None,
         **terms: Any,
     ) -> Tensor:
         self.check_messages(layout)
@@ -38,7 +38,8 @@ class EdgeSender(MessageSender):
             return_attention_weights=True,
             backend="reference",
         )
-        return self.send(layout, value, weighted[1][1], edge_value=edge_value)
+        vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
+        return self.send(layout, value, weighted[1][1], edge_value=vectors)
 
     def message(  # type: ignore[override]
         self, value_j: Tensor, alpha: Tensor, edge_value: Tensor | None

@@ -142,7 +142,7 @@ def graph_attention(
     return out[None], None
 
 
-def _terms(graph: LayerEdges, module: nn.Module) -> dict[str, Tensor | None]:
+def _terms(graph: LayerEdges, module: nn.Module) -> dict[str, Any]:
     """What the edges of a layer add, for the states that it reads."""
     if module not in graph.terms:
         return {}

@@ -57,30 +57,45 @@ def test_by_target(layout: AttentionLayout) -> None:
 
 
 @given(layouts())
+def test_no_pair_leaves_its_block_and_none_could_be_smaller(layout: AttentionLayout) -> None:
+    node = range(layout.num_nodes)
+    may = may_attend(layout) | may_attend(layout).mT
+    number, expected = 0, []
+    for i in node:
+        if i and not may[:i, i:].any():  # nothing reaches over the border before i
+            number += 1
+        expected.append(number)
+    assert layout.block.tolist() == expected
+
+
+@given(layouts())
 def test_blocks_hold_every_pair_once(layout: AttentionLayout) -> None:
     if layout.num_nodes == 0:  # never asked for
         return
-    node_of, slot = layout._slots
-    assert torch.equal(node_of[slot], torch.arange(layout.num_nodes))
+    padded = layout.padded
+    assert torch.equal(padded.node_of[padded.slot], torch.arange(layout.num_nodes))
     found = torch.zeros(layout.num_nodes, layout.num_nodes, dtype=torch.bool)
-    area = 0
-    for bucket in layout.buckets:
-        blocks, nodes = bucket.shape
-        area += blocks * nodes * nodes
-        part = slice(bucket.start, bucket.start + blocks * nodes)
-        node = node_of[part].view(blocks, nodes)
-        used = ~layout.padding[part] if layout.padding is not None else torch.ones(blocks * nodes).bool()
-        allowed = torch.ones(blocks, nodes, nodes).bool() if bucket.allowed is None else bucket.allowed
-        assert not allowed[~used.view(blocks, nodes)].any(), "a padded slot attends"
-        assert not allowed.mT[~used.view(blocks, nodes)].any(), "a padded slot is attended to"
-        block, target, source = allowed.nonzero().t()
-        found[node[block, target], node[block, source]] = True
-        if bucket.allowed is not None:
-            empty = ~allowed.any(dim=2, keepdim=True)
-            assert bool(empty.any()) == (bucket.empty is not None)
-            assert bucket.empty is None or torch.equal(bucket.empty, empty)
+    used = torch.zeros(len(padded.node_of), dtype=torch.bool).index_fill(0, padded.slot, True)
+    area, alive = 0, torch.ones(len(used)).bool()
+    alive[[] if padded.dead is None else padded.dead] = False
+    for bucket in padded.buckets:
+        runs, nodes = bucket.shape
+        assert bucket.area == area
+        area += runs * nodes * nodes
+        part = slice(bucket.start, bucket.start + runs * nodes)
+        node, real = padded.node_of[part].view(runs, nodes), used[part].view(runs, nodes)
+        mask = torch.zeros(runs, 1, nodes, nodes) if bucket.mask is None else bucket.mask
+        assert set(mask.unique().tolist()) <= {0.0, -torch.inf}
+        allowed = (mask[:, 0] == 0) & alive[part].view(runs, nodes)[:, :, None]
+        assert not allowed[~real].any(), "a slot that is left over attends"
+        assert not allowed.mT[~real].any(), "a slot that is left over is attended to"
+        assert (mask[:, 0] == 0).any(dim=2).all(), "no score is left for a softmax"
+        run, target, source = allowed.nonzero().t()
+        found[node[run, target], node[run, source]] = True
     assert area == layout.area
     assert torch.equal(found, may_attend(layout))
+    empty = [] if padded.empty is None else padded.empty.tolist()
+    assert empty == (~found.any(dim=1)).nonzero().view(-1).tolist()
 
 
 @given(layouts())
@@ -90,11 +105,11 @@ def test_materialize(layout: AttentionLayout) -> None:
     assert torch.equal(explicit.pairs, layout.pairs)
 
 
-def test_examples_of_one_batch_share_no_block() -> None:
+def test_examples_of_one_batch_do_not_see_one_another() -> None:
     layout = AttentionLayout(
         torch.tensor([[0, 2], [1, 3]]), 4, clique=torch.tensor([0, 0, 0, 0]), ptr=torch.tensor([0, 2, 4])
     )
-    assert layout.area == 2 * 2 * 2
+    assert layout.block.tolist() == [0, 0, 1, 1]
     assert layout.pairs.size(1) == 8
 
 
