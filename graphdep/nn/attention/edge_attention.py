@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from graphdep.nn.attention.dense import dense_attention
+from graphdep.nn.attention.dispatch import BACKENDS, auto_backend
+from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.reference import reference_attention
 from graphdep.nn.attention.relation_vectors import RelationVectors
 from graphdep.nn.attention.segment import segment_attention
-
-BACKENDS = ("auto", "reference", "segment", "dense", "triton")
+from graphdep.nn.attention.tiles import AttentionTiles
 
 
 def edge_attention(
@@ -46,8 +47,9 @@ def edge_attention(
     is an edge and in a clique is one pair, with the edge's score terms. A target without any source gets
     zeros.
 
-    ``torch.compile`` traces pairs that are written out, with ``backend="reference"`` or ``"auto"``. Cliques
-    and the other backends break the graph, since the sizes of their blocks are data.
+    ``torch.compile`` traces pairs that are written out, with ``backend="reference"`` or ``"auto"``, and the
+    fused kernels on a layout that has its tiles (:attr:`AttentionLayout.tiles`). Cliques and the other
+    backends break the graph, since the sizes of their blocks are data.
 
     Args:
         query, key, value: Node states per head.
@@ -65,8 +67,8 @@ def edge_attention(
         return_attention_weights: Also return ``(pairs, alpha)``: all pairs, the explicit edges first and in
             their order, with their weights before dropout. (default: :obj:`False`)
         backend: ``"reference"`` (plain PyTorch, never refuses), ``"segment"`` (torch-scatter), ``"dense"``
-            (padded blocks, no repeated edges), ``"triton"`` (not built yet), ``"auto"`` (by device and
-            density). (default: ``"auto"``)
+            (padded blocks, no repeated edges), ``"triton"`` (fused kernels on a GPU; needs triton),
+            ``"auto"`` (by device and density). (default: ``"auto"``)
 
     Shapes:
         - query, key, value: :math:`(|\mathcal{V}|, H, d)`
@@ -77,7 +79,8 @@ def edge_attention(
 
     Raises:
         ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is wrong, or the backend
-            asked for cannot serve (no torch-scatter, repeated edges, no triton kernel).
+            asked for cannot serve (no torch-scatter; repeated edges; without triton or CUDA, float64, and
+            what else :mod:`graphdep.nn.attention.dispatch` lists).
     """
     layout = layout or AttentionLayout(edge_index, query.size(0), clique=clique, ptr=ptr)
     _check_states(query, key, value, layout, dropout_p)
@@ -85,15 +88,42 @@ def edge_attention(
     attn_bias = _fold_edge_key(query, layout, attn_bias, score_scale, edge_key)
     options = (dropout_p, return_attention_weights)
     args = (query, key, value, layout, attn_bias, score_scale, edge_value, *options)
-    if torch.compiler.is_compiling() and layout.clique is None and backend in ("auto", "reference"):
-        return _attend("reference", *args)
+    if torch.compiler.is_compiling():
+        traceable = _traceable(backend, *args)
+        if traceable is not None:
+            return _attend(traceable, *args)
     return _attend_eagerly(backend, *args)
+
+
+def _traceable(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: Any) -> str | None:
+    """The backend that serves if ``torch.compile`` can trace it: the fused one is an operator, of tiles that
+    are there already.
+    """
+    layout = args[0]
+    if backend == "triton" or (backend == "auto" and query.is_cuda):
+        tiles = layout.ready_tiles(_has_numbers(*args))
+        if tiles is not None and refusal(query, tiles) is None and not _needs_pairs(*args):
+            return "triton"
+    return "reference" if layout.clique is None and backend in ("auto", "reference") else None
 
 
 @torch.compiler.disable(reason="the sizes of blocks are data: layout.materialize() has written-out pairs")
 def _attend_eagerly(backend: str, query: Tensor, key: Tensor, value: Tensor, *args: Any) -> Any:
     """Tracing the blocks would compile anew for every batch."""
-    return _attend(_choose(backend, args[0], query), query, key, value, *args)
+    name = _choose(backend, args[0], query, _has_numbers(*args))
+    return _attend(name, query, key, value, *args)
+
+
+def _needs_pairs(layout: AttentionLayout, *args: Any) -> bool:
+    """Whether weights are asked for that blocks do not give: of pairs of a clique, or before dropout."""
+    dropout_p, weights = args[-2:]
+    return weights and (dropout_p > 0 or layout.clique is not None)
+
+
+def _has_numbers(layout: AttentionLayout, *args: Any) -> bool:
+    """Whether something is read or written an edge."""
+    attn_bias, score_scale, edge_value, _, weights = args
+    return weights or any(x is not None for x in (attn_bias, score_scale, edge_value))
 
 
 def _attend(
@@ -109,12 +139,21 @@ def _attend(
     return_attention_weights: bool,
 ) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:
     """The attention by the backend of that name."""
-    if name == "dense" and not (return_attention_weights and (dropout_p > 0 or layout.clique is not None)):
+    terms = (attn_bias, score_scale, edge_value)
+    options = (dropout_p, return_attention_weights)
+    if name in ("dense", "triton") and not _needs_pairs(layout, *terms, *options):
         need_alpha = return_attention_weights or edge_value is not None
-        out, alpha = dense_attention(query, key, value, layout, attn_bias, score_scale, dropout_p, need_alpha)
+        if name == "dense":
+            out, alpha = dense_attention(query, key, value, layout, *terms[:2], dropout_p, need_alpha)
+        else:
+            tiles = _tiles(layout, _has_numbers(layout, *terms, *options))
+            num_weights = layout.num_edges if need_alpha else 0
+            out, alpha = fused_attention(query, key, value, tiles, *terms[:2], dropout_p, num_weights)
         if edge_value is not None and alpha is not None:
             out = out + _sum_edge_values(edge_value, alpha, layout).to(out.dtype)
-        return (out, (layout.pairs, alpha)) if return_attention_weights and alpha is not None else out
+        if return_attention_weights and alpha is not None:
+            return out, (layout.pairs, alpha.to(query.dtype))
+        return out
     # Everything else works on pairs written out; asking for all weights is asking for just that.
     vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
     pairs, attn_bias, score_scale, vectors = _write_out(layout, attn_bias, score_scale, vectors)
@@ -126,25 +165,38 @@ def _attend(
     return (out, (pairs, alpha)) if return_attention_weights else out
 
 
-def _choose(backend: str, layout: AttentionLayout, query: Tensor) -> str:
+def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool) -> str:
     if backend not in BACKENDS:
         raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
-    if backend == "triton":
-        raise ValueError("backend='triton' is not built yet: use 'auto'")
+    _check_fused(backend, missing(query))
     if layout.num_nodes == 0:
         return "reference"
+    if backend == "triton":
+        _check_fused(backend, refusal(query, _tiles(layout, numbered)))
     if backend == "dense" and layout.has_repeated_edges:
         raise ValueError(
             "backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'"
         )
     if backend != "auto":
         return backend
-    # Measured (examples/benchmarks/attention.py): a pair in a block costs about 1/24 of a gathered edge,
-    # and a graph without cliques pays for the pairs between its edges as well.
-    pairs = layout.num_edges if layout.clique is None else layout.area
-    if layout.area <= 24 * pairs and not layout.has_repeated_edges:
-        return "dense"
-    return "segment" if query.is_cuda and find_spec("torch_scatter") else "reference"
+    if query.is_cuda and missing(query) is None and refusal(query, _tiles(layout, numbered)) is None:
+        return "triton"
+    return auto_backend(
+        area=layout.area,
+        pairs=layout.num_edges if layout.clique is None else layout.area,
+        repeated=layout.has_repeated_edges,
+        on_cuda=query.is_cuda,
+        scatter=find_spec("torch_scatter") is not None,
+    )
+
+
+def _check_fused(backend: str, reason: str | None) -> None:
+    if backend == "triton" and reason is not None:
+        raise ValueError(f"backend='triton' {reason}")
+
+
+def _tiles(layout: AttentionLayout, numbered: bool) -> AttentionTiles:
+    return layout.tiles_with_terms if numbered else layout.tiles
 
 
 def _fold_edge_key(

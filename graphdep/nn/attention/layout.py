@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.attention.padded_blocks import PaddedBlocks, Runs, join_blocks, pad_blocks
+from graphdep.nn.attention.tiles import AttentionTiles, build_tiles
 from graphdep.transforms import Nodes
 
 
@@ -194,6 +195,30 @@ class AttentionLayout:
             return self
         clique, ptr = (x if x is None else x.cpu() for x in (self.clique, self.ptr))
         return AttentionLayout(self.edge_index.cpu(), self.num_nodes, clique=clique, ptr=ptr)
+
+    @cached_property
+    def tiles(self) -> AttentionTiles:
+        """The pairs for the fused kernels. Made on the CPU, and best before the layout moves: then nothing
+        waits for the device.
+        """
+        return self._tiles(number_all=False)
+
+    @cached_property
+    def tiles_with_terms(self) -> AttentionTiles:
+        """:attr:`tiles` in which every edge has a number, so that it may have terms."""
+        return self._tiles(number_all=True) if self.tiles.has_unnumbered else self.tiles
+
+    def ready_tiles(self, numbered: bool) -> AttentionTiles | None:
+        """The tiles if they have been made: ``torch.compile`` cannot trace how."""
+        tiles = self.__dict__.get("tiles")
+        if numbered and tiles is not None and tiles.has_unnumbered:
+            tiles = self.__dict__.get("tiles_with_terms")
+        return tiles
+
+    def _tiles(self, number_all: bool) -> AttentionTiles:
+        host = self._host
+        tiles = build_tiles(host.edge_index, host.block, host.group, number_all=number_all)
+        return tiles.to(self.edge_index.device)
 
     def materialize(self) -> AttentionLayout:
         """The same pairs, all of them explicit; the same layout each time."""

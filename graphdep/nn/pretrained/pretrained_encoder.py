@@ -16,7 +16,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import trees_data
 from graphdep.nn._layout import implicit_edges
-from graphdep.nn.attention.edge_attention import BACKENDS
+from graphdep.nn.attention.dispatch import BACKENDS
 from graphdep.nn.models._marks import make_marks, reset_marks
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder

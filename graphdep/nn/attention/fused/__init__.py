@@ -1,0 +1,1 @@
+"""Fused kernels in Triton, behind one operator: `backend="triton"`."""

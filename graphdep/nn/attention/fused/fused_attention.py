@@ -1,0 +1,175 @@
+"""Attention by the fused kernels, as an operator of torch."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from graphdep.nn.attention.tiles import AttentionTiles
+
+INSTALLED = find_spec("triton") is not None
+#: Whether kernels run under Triton's interpreter, on the CPU; Triton itself looks when it is first imported.
+INTERPRETED = INSTALLED and os.environ.get("TRITON_INTERPRET") == "1"
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+#: Channels a head that a program can hold.
+MOST_CHANNELS = 128
+
+# Schema and implementations of their own, and autograd outside: a call costs half of what torch.library's
+# custom_op and register_autograd take. The kernels are imported when they are first called.
+_LIBRARY = torch.library.Library("graphdep", "DEF")
+_LIBRARY.define(
+    "fused_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor? score_scale, "
+    "Tensor? seed, Tensor[] tiles, float dropout_p, SymInt num_weights) -> (Tensor, Tensor, Tensor)"
+)
+_LIBRARY.define(
+    "fused_attention_backward(Tensor grad_out, Tensor? grad_alpha, Tensor query, Tensor key, Tensor value, "
+    "Tensor? attn_bias, Tensor? score_scale, Tensor? seed, Tensor lse, Tensor[] tiles, float dropout_p) "
+    "-> (Tensor, Tensor, Tensor, Tensor, Tensor)"
+)
+
+
+def fused_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    tiles: AttentionTiles,
+    attn_bias: Tensor | None,
+    score_scale: Tensor | None,
+    dropout_p: float,
+    num_weights: int,
+) -> tuple[Tensor, Tensor]:
+    """Attention over the pairs of some tiles; also the weights of the ``num_weights`` explicit edges (0:
+    none) after dropout, ``[num_weights, heads]`` in 32 bits.
+    """
+    seed = None
+    if dropout_p > 0:  # on the device, from torch's generator: nothing waits for it
+        seed = torch.randint(2**62, (1,), dtype=torch.int64, device=query.device)
+    out, alpha = _FusedAttention.apply(
+        query,
+        key.to(query.dtype),
+        value.to(query.dtype),
+        attn_bias,
+        score_scale,
+        seed,
+        dropout_p,
+        num_weights,
+        *tiles.tensors,
+    )
+    return out, alpha
+
+
+def refusal(query: Tensor, tiles: AttentionTiles) -> str | None:
+    """Why the fused kernels cannot serve some states and pairs; :obj:`None`: they can.
+
+    They need triton and CUDA (or ``TRITON_INTERPRET=1`` on the CPU), numbers of 16 or 32 bits, at most 128
+    channels a head, fewer than 2^31 numbers in a tensor, and pairs that bytes can say or that are all written
+    out (:class:`~graphdep.nn.attention.tiles.AttentionTiles`).
+    """
+    return missing(query) or _refused_states(query) or tiles.refusal
+
+
+def missing(query: Tensor) -> str | None:
+    """What is not there to run the kernels with; :obj:`None`: all is."""
+    if not INSTALLED:
+        return "needs triton: pip install 'graphdep[triton]'"
+    if not query.is_cuda and not INTERPRETED:
+        return (
+            f"needs a CUDA device (got {query.device.type}); TRITON_INTERPRET=1, set before triton is "
+            "imported, runs it slowly on the CPU"
+        )
+    if query.is_cuda and INTERPRETED:
+        return "needs states on the CPU under TRITON_INTERPRET=1"
+    return None
+
+
+def _refused_states(query: Tensor) -> str | None:
+    if query.dtype not in DTYPES:
+        return f"serves float32, float16 and bfloat16 (got {query.dtype})"
+    if INTERPRETED and query.dtype == torch.bfloat16:
+        return "cannot serve bfloat16 under TRITON_INTERPRET=1: the interpreter multiplies it wrongly"
+    if query.size(2) > MOST_CHANNELS:
+        return f"serves at most {MOST_CHANNELS} channels a head (got {query.size(2)})"
+    if query.numel() * 3 >= 2**31:  # three of them may lie in one tensor
+        return f"serves tensors of fewer than 2^31 numbers (got {[*query.shape]}, three times)"
+    return None
+
+
+class _FusedAttention(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_bias: Tensor | None,
+        score_scale: Tensor | None,
+        seed: Tensor | None,
+        dropout_p: float,
+        num_weights: int,
+        *tiles: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        states = (query, key, value, attn_bias, score_scale, seed)
+        out, alpha, lse = torch.ops.graphdep.fused_attention(*states, [*tiles], dropout_p, num_weights)
+        ctx.save_for_backward(*states, lse, *tiles)
+        ctx.dropout_p, ctx.num_weights = dropout_p, num_weights
+        return out, alpha
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor, grad_alpha: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # so under create_graph=True alone
+            raise RuntimeError("backend='triton' has no second derivative: use backend='reference'")
+        query, key, value, attn_bias, score_scale, seed, lse, *tiles = ctx.saved_tensors
+        grads = torch.ops.graphdep.fused_attention_backward(
+            grad_out,
+            grad_alpha if ctx.num_weights else None,
+            query,
+            key,
+            value,
+            attn_bias,
+            score_scale,
+            seed,
+            lse,
+            tiles,
+            ctx.dropout_p,
+        )
+        terms = (None if x is None else grad for x, grad in zip((attn_bias, score_scale), grads[3:]))
+        return (*grads[:3], *terms, *([None] * (3 + len(tiles))))
+
+
+def _forward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    from graphdep.nn.attention.fused.launch import forward
+
+    return forward(*args)
+
+
+def _backward(*args: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    from graphdep.nn.attention.fused.launch import backward
+
+    return backward(*args)
+
+
+def _forward_shapes(query: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    num_nodes, heads, _ = query.shape
+    alpha, lse = (query.new_empty((n, heads), dtype=torch.float32) for n in (args[-1], num_nodes))
+    return query.new_empty(query.shape), alpha, lse
+
+
+def _backward_shapes(
+    grad_out: Tensor, grad_alpha: Tensor | None, query: Tensor, *args: Any
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    states = [query.new_empty(query.shape) for _ in range(3)]
+    terms = [query.new_empty(0) if x is None else x.new_empty(x.shape) for x in args[2:4]]
+    return states[0], states[1], states[2], terms[0], terms[1]
+
+
+for _name, _run, _shapes in (
+    ("fused_attention", _forward, _forward_shapes),
+    ("fused_attention_backward", _backward, _backward_shapes),
+):
+    for _device in ("CPU", "CUDA"):
+        _LIBRARY.impl(_name, _run, _device)
+    torch.library.register_fake(f"graphdep::{_name}", _shapes, lib=_LIBRARY)
