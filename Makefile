@@ -50,7 +50,7 @@ help:
 	@echo "make format     let ruff rewrite the code in place"
 	@echo "make clean      remove .venv and everything that tools have cached (datasets/ and runs/ stay)"
 	@echo
-	@echo "PYTHON=python3.12   the Python >= 3.10 to make .venv with; for the benchmarks: to run with"
+	@echo "PYTHON=python3.12   the Python >= 3.11 to make .venv with; for the benchmarks: to run with"
 
 demo: $(VENV)/.installed
 	@echo "== graphdep demo"
@@ -119,10 +119,10 @@ install: $(VENV)/.installed
 install-dev: $(VENV)/.dev
 
 $(VENV)/.created:
-	@command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here: install Python 3.10 or newer, \
+	@command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here: install Python 3.11 or newer, \
 	or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "'$(PYTHON)' is \
-	$$("$(PYTHON)" --version 2>&1); graphdep needs Python 3.10 or newer: make PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "'$(PYTHON)' is \
+	$$("$(PYTHON)" --version 2>&1); graphdep needs Python 3.11 or newer: make PYTHON=python3.12" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null || { echo "'$(PYTHON)' cannot make virtual \
 	environments (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@echo "== making $(VENV) with $$("$(PYTHON)" --version)"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from graphdep.training.evidence import read_designs, read_open_claims
-from graphdep.training.evidence.verdicts import CLAIMS, read_claims
+from graphdep.training.evidence.verdicts import BOTH, CLAIMS, read_claims
 
 HERE = Path(__file__).parent
 OPEN = ("claim", "source", "published", "why it is not decided here")
@@ -33,7 +33,8 @@ def table(designs: Path, results: Path) -> str:
                 middle, low, high, seen = (
                     float(row[name]) for name in ("difference", "low", "high", "smallest_visible")
                 )
-                numbers = [f"{middle:+.4f} [{low:+.4f}, {high:+.4f}]", f"{seen:.4f}"]
+                star = "" if row["over"] == BOTH else " \\*"
+                numbers = [f"{middle:+.4f} [{low:+.4f}, {high:+.4f}]{star}", f"{seen:.4f}"]
             rows = f"`{claim.a}` {claim.expected} than `{claim.b}`".replace("equal than", "equal to")
             where = ", ".join(filter(None, [design.name, claim.table, claim.metric]))
             seeds = f"{row.get('seeds', 0)} of {row.get('planned', '?')}"

@@ -26,7 +26,9 @@ BAND = "random trees, from scratch"
 # Of a line: the design, the row with trees, the one without.
 LINES = {
     "from scratch": ("e2-curve", "dt@parser", "transformer"),
+    "from scratch, over a BiLSTM": ("e2-curve", "dt@parser", "bilstm-deep"),
     "with word vectors": ("e2-roles-vectors", "dt@parser", "transformer"),
+    "with word vectors, over a BiLSTM": ("e2-roles-vectors", "dt@parser", "bilstm-deep"),
     "MiniLM": ("e2-roles-minilm", "bert-dt@parser", "bert"),
     BAND: ("e2-curve", "dt@random", "transformer"),
 }
@@ -122,7 +124,8 @@ def draw(lines: Mapping[str, Points]) -> Figure:
             axes.fill_between([*there], low, high, color=PALE, label=label, zorder=0)
             continue
         error = [[m - a for m, a in zip(middle, low)], [b - m for m, b in zip(middle, high)]]
-        axes.errorbar([*there], middle, yerr=error, fmt="o-", color=COLOURS[place], capsize=4, label=label)
+        style, colour = ("s--", place - 1) if label.endswith("BiLSTM") else ("o-", place)
+        axes.errorbar([*there], middle, yerr=error, fmt=style, color=COLOURS[colour], capsize=4, label=label)
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()

@@ -9,6 +9,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -125,13 +126,12 @@ def imported(modules: list[Path]) -> set[str]:
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     found = {n.partition(".")[0] for n in names} - sys.stdlib_module_names - {"graphdep"}
-    return {{"sklearn": "scikit-learn"}.get(n, n).replace("_", "-") for n in found}
+    return {{"sklearn": "scikit-learn", "yaml": "pyyaml"}.get(n, n).replace("_", "-") for n in found}
 
 
 @pytest.fixture(scope="module")
 def declared() -> dict[str, set[str]]:
     """The distributions that the package asks for, and those of its extras by their names."""
-    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has none")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lists = {"": project["dependencies"], **project["optional-dependencies"]}
     return {key: {re.match(r"[\w.-]+", r)[0].lower() for r in some} for key, some in lists.items()}

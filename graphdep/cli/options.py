@@ -55,8 +55,9 @@ TrainFile = Annotated[
     typer.Option(
         "--train",
         metavar="FILE",
-        help="Texts to train on: .csv or .tsv with a header, or .jsonl; of words .jsonl, .conllu, .spacy, or "
-        "a word and its label a line; of spans .jsonl, or .csv or .tsv with `<e1>` and `<e2>` in texts.",
+        help="Texts to train on: .csv or .tsv with a header, .jsonl or .parquet; of words .jsonl, .parquet, "
+        ".conllu, .spacy, or a word and its label a line; of spans .jsonl, .parquet, or .csv or .tsv with "
+        "`<e1>` and `<e2>` in texts.",
         rich_help_panel=_OWN,
     ),
 ]

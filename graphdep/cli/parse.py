@@ -30,10 +30,15 @@ def parse(
         str | None,
         typer.Option(
             metavar="LEVEL",
-            help="Write column DEPS as well: enhanced or enhanced++ (English; needs graphdep[enhanced], "
-            "or for enhanced++ the parser corenlp).",
+            help="Write column DEPS as well: ud or ud++ (English); or by pybart, enhanced or enhanced++ "
+            "(graphdep[enhanced]; enhanced++ also with the parser corenlp).",
         ),
     ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.sqlite", help="Keep parses here, and parse nothing that it has."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that parse, for files of many texts.")] = 1,
 ) -> None:
     """Parse raw text into dependency trees (CoNLL-U).
 
@@ -46,9 +51,11 @@ def parse(
 
         graphdep parse texts.txt --output texts.conllu
 
+        graphdep parse texts.txt --output texts.conllu --cache parses.sqlite --workers 4
+
         graphdep parse texts.txt --parser stanza:de
 
-        graphdep parse texts.txt --enhanced enhanced++
+        graphdep parse texts.txt --enhanced ud++
     """
     from graphdep.io import format_conllu, write_conllu
     from graphdep.parsing import enhance, resolve_parser
@@ -58,7 +65,7 @@ def parse(
     texts = read_texts(text)
     if enhanced is not None:
         enhance([], level=enhanced)  # an unknown level is an error before the parser works
-    made = resolve_parser(parser, arcs=enhanced or "basic")
+    made = resolve_parser(parser, arcs=enhanced or "basic", cache=cache, workers=workers)
     sentences = [sentence for parsed in made.parse(texts) for sentence in parsed]
     if enhanced is not None:
         sentences = enhance(sentences, level=enhanced)

@@ -121,8 +121,10 @@ def _check_files(source: str | None, output: Path | None, checkpoint: Path, text
     kind = None if source is None else Path(source).suffix.lower()
     table = kind in _WITH_ROWS
     if output is not None:
-        if table and output.suffix.lower() != kind:
-            raise ValueError(f"'output' must end in {kind}, as the input does (got {str(output)!r})")
+        same = ".jsonl" if kind == ".parquet" else kind
+        if table and output.suffix.lower() != same:
+            why = "" if kind == ".parquet" else ", as the input does"
+            raise ValueError(f"'output' must end in {same}{why} (got {str(output)!r})")
         if not table and output.suffix.lower() not in _TABLES:
             raise ValueError(f"'output' must end in {', '.join(_TABLES)} (got {str(output)!r})")
         check_output(output, checkpoint, source)

@@ -6,6 +6,7 @@ from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
 from graphdep.parsing.enhance import enhance, enhance_fingerprint
 from graphdep.parsing.errors import ParserUnavailableError
+from graphdep.parsing.parallel_parser import ParallelParser
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.resolver import resolve_parser
 from graphdep.parsing.spacy_parser import SpacyParser
@@ -16,6 +17,7 @@ __all__ = [
     "CachedParser",
     "ConlluParser",
     "CoreNLPParser",
+    "ParallelParser",
     "Parser",
     "ParserUnavailableError",
     "SpacyParser",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphdep.parsing.items import Item, Words
+from graphdep.parsing.items import Chunk, Item, Words
 from graphdep.parsing.parse_cache import ParseCache
 from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
@@ -47,6 +47,12 @@ class CachedParser(Parser):
     def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
         """Those of the inputs that are in the file."""
         return self.cache.load(self.fingerprint, items)
+
+    def parse_chunks(self, items: Sequence[Item]) -> Iterator[tuple[Chunk, list[Parsed]]]:
+        """Parses and stores chunk by chunk."""
+        for chunk, results in self.parser.parse_chunks(items):
+            self.cache.store(self.fingerprint, dict(zip(chunk, results)))
+            yield chunk, results
 
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
         """Parses a chunk and stores it."""

@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from graphdep.parsing import enhancing
 from graphdep.parsing.parsed import is_chain_tree
-from graphdep.parsing.pybart_converter import LEVELS, PybartConverter
-from graphdep.parsing.pybart_rules import RULES_VERSION
+from graphdep.parsing.pybart_converter import PYBART_LEVELS, PybartConverter
+from graphdep.parsing.pybart_rules import RULES_VERSION, find_pybart
 from graphdep.sentence import Sentence
 
 logger = logging.getLogger("graphdep.parsing")
 
-_SOURCES = ("pybart",)
+LEVELS = (*PYBART_LEVELS, *enhancing.UD_LEVELS)
 ARCS = ("basic", *LEVELS)
 
 
-def enhance(
-    sentences: Sequence[Sentence], level: str = "enhanced++", source: str = "pybart"
-) -> list[Sentence]:
+def enhance(sentences: Sequence[Sentence], level: str = "enhanced++") -> list[Sentence]:
     """The sentences with an enhanced graph, :attr:`Sentence.deps`, made of their basic tree.
 
-    ``"enhanced"`` is the representation of column DEPS in Universal Dependencies 2: prepositions and
-    conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by conjuncts, subjects of
-    open clausal complements (``nsubj:xsubj``), antecedents of relative clauses (``ref``, and the arc from
-    inside the clause, which makes a cycle). ``"enhanced++"`` adds what "Enhanced English Universal
-    Dependencies: An Improved Representation for Natural Language Understanding Tasks" adds to it:
-    quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined prepositions and
-    prepositional phrases, for which the governor is copied. A copy is an empty node, e.g. ``"3.1"`` for the
-    first copy of word 3, with ``CopyOf=3``; see :class:`PybartConverter`.
+    ``"ud"`` and ``"ud++"`` are by the rules of :class:`~graphdep.parsing.enhancing.RuleEnhancer`, which need
+    no other package; ``"enhanced"`` and ``"enhanced++"`` are by those of pybart, changed for Universal
+    Dependencies 2 (:class:`~graphdep.parsing.pybart_converter.PybartConverter`), which need the extra
+    ``[enhanced]`` and a Python below 3.12. They mean the same:
+
+    ``"ud"`` and ``"enhanced"`` are the representation of column DEPS in Universal Dependencies 2:
+    prepositions and conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by
+    conjuncts, subjects of open clausal complements (``nsubj:xsubj``), antecedents of relative clauses
+    (``ref``, and the arc from inside the clause, which makes a cycle). ``"ud"`` has more of it: clauses
+    without a relative pronoun, and predicates that are left out. ``"ud++"`` and ``"enhanced++"`` add what
+    "Enhanced English Universal Dependencies: An Improved Representation for Natural Language Understanding
+    Tasks" adds to it: quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined
+    prepositions and prepositional phrases, for which the governor is copied. A copy is an empty node, e.g.
+    ``"3.1"`` for the first copy of word 3, with ``CopyOf=3``.
 
     The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
     :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
@@ -40,19 +45,22 @@ def enhance(
 
     Args:
         sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
-        level: ``"enhanced"`` or ``"enhanced++"``. (default: ``"enhanced++"``)
-        source: What makes the graphs; ``"pybart"`` is the only one. CoreNLP makes graphs of its own trees
-            alone: ``resolve_parser("corenlp", arcs="enhanced++")``.
-            (default: ``"pybart"``)
+        level: ``"ud"``, ``"ud++"``, ``"enhanced"`` or ``"enhanced++"``. CoreNLP makes graphs of its own trees
+            alone: ``resolve_parser("corenlp", arcs="enhanced++")``. (default: ``"enhanced++"``)
 
     Raises:
-        ValueError: If :obj:`level` or :obj:`source` is unknown.
-        ImportError: If pybart is not installed.
+        ValueError: If :obj:`level` is unknown.
+        ImportError: If it is pybart's, which is not installed.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.parsing import enhance
+        >>> tree = Sentence(["go", "by", "bus"], [0, 3, 1], ["root", "case", "obl"])
+        >>> enhance([tree], "ud++")[0].deps
+        [[('0', 'root')], [('3', 'case')], [('1', 'obl:by')]]
     """
     if level not in LEVELS:
         raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
-    if source not in _SOURCES:
-        raise ValueError(f"'source' must be one of {_SOURCES} (got {source!r})")
     done, reasons = list(sentences), []
     plain = []
     for number, sentence in enumerate(done):
@@ -60,7 +68,7 @@ def enhance(
             done[number] = _with_basic_arcs(sentence)
         elif sentence.deps is None:
             plain.append(number)
-    convert = PybartConverter(level) if plain else None
+    convert = _converter(level) if plain else None
     for number in plain:
         sentence = done[number]
         assert convert is not None
@@ -76,21 +84,34 @@ def enhance(
     return done
 
 
-def enhance_fingerprint() -> str | None:
-    """What changes the graphs that :func:`enhance` makes: the versions of pybart and of the rules here.
+def enhance_fingerprint(level: str = "enhanced++") -> str | None:
+    """What changes the graphs that :func:`enhance` makes: the version of the rules, and of pybart where they
+    are its rules.
 
     :obj:`None` where pybart is not installed, so that a parser has to give the graphs.
     """
+    if level in enhancing.UD_LEVELS:
+        return f"ud-rules-{enhancing.RULES_VERSION}"
     try:
         return f"pybart-{version('pybart-nlp')}/rules-{RULES_VERSION}"
     except PackageNotFoundError:
         return None
 
 
+def check_enhancer(level: str) -> None:
+    """Raises :class:`ImportError` if :func:`enhance` lacks a package for the level."""
+    if level in PYBART_LEVELS:
+        find_pybart()
+
+
 def check_arcs(arcs: str) -> None:
-    """Raises :class:`ValueError` unless these are ``"basic"``, ``"enhanced"`` or ``"enhanced++"``."""
+    """Raises :class:`ValueError` unless these are ``"basic"`` or a level of :func:`enhance`."""
     if arcs not in ARCS:
         raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
+
+
+def _converter(level: str) -> Callable[[Sentence], Sentence]:
+    return enhancing.RuleEnhancer(level) if level in enhancing.UD_LEVELS else PybartConverter(level)
 
 
 def _with_basic_arcs(sentence: Sentence, *comments: str) -> Sentence:

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 Words = tuple[str, ...]
 # A raw text, or a sentence whose words are given.
 Item = str | Words
+Chunk = list[Item]
 
 # A chunk is what is parsed, and stored in the cache, in one go.
 _CHUNK_ITEMS = 256
 _CHUNK_CHARACTERS = 100_000
 
 
-def chunks(items: Sequence[Item]) -> Iterator[list[Item]]:
+def chunks(items: Sequence[Item]) -> Iterator[Chunk]:
     """Cuts into chunks of bounded size; a single huge input is a chunk of its own."""
-    chunk: list[Item] = []
+    chunk: Chunk = []
     size = 0
     for item in items:
         length = len(item) if isinstance(item, str) else sum(len(word) + 1 for word in item)

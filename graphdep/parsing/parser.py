@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphdep.parsing.errors import ParserUnavailableError
-from graphdep.parsing.items import Item, Words, chunks
+from graphdep.parsing.items import Chunk, Item, Words, chunks
 from graphdep.parsing.parsed import Parsed, chain_sentence
 from graphdep.sentence import Sentence
 
@@ -95,6 +95,11 @@ class Parser(ABC):
         _check_words(words)
         return [parsed.sentences[0] for parsed in self._run([tuple(sentence) for sentence in words])]
 
+    def parse_chunks(self, items: Sequence[Item]) -> Iterator[tuple[Chunk, list[Parsed]]]:
+        """Parses chunk by chunk, in any order of the chunks."""
+        for chunk in chunks(items):
+            yield chunk, self.parse_items(chunk)
+
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
         """Parses a chunk; where that fails, input by input, with a chain tree for those that fail."""
         texts = [item for item in items if isinstance(item, str)]
@@ -119,8 +124,8 @@ class Parser(ABC):
         known = len(done)
         with self._bar(len(todo)) as bar:
             task = bar.add_task("parsing", total=len(todo))
-            for chunk in chunks(todo):
-                done.update(zip(chunk, self.parse_items(chunk)))
+            for chunk, parsed in self.parse_chunks(todo):
+                done.update(zip(chunk, parsed))
                 bar.advance(task, len(chunk))
                 self._say(len(done) - known, len(todo))
         results = [done[item] for item in inputs]

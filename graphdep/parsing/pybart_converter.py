@@ -10,7 +10,7 @@ from typing import Any
 from graphdep.parsing.pybart_rules import HELPERS, load_pybart, rules_of
 from graphdep.sentence import Row, Sentence
 
-LEVELS = ("enhanced", "enhanced++")
+PYBART_LEVELS = ("enhanced", "enhanced++")
 # What follows a relation in an enhanced label: words, as UD's validation has it ("/" and "&" are none).
 _WORDS = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")
 

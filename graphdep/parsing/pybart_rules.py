@@ -49,8 +49,9 @@ def find_pybart() -> list[str]:
     spec = importlib.util.find_spec("pybart")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(
-            "enhanced graphs need pybart, which is not installed: install graphdep[enhanced] (pip install "
-            "'graphdep[enhanced]'; the package is for Python below 3.12)"
+            "arcs 'enhanced' and 'enhanced++' need pybart, which is not installed: take 'ud' or 'ud++', "
+            "graphdep's own rules for the same, or install graphdep[enhanced] "
+            "(pip install 'graphdep[enhanced]'; the package is for Python below 3.12)"
         )
     return list(spec.submodule_search_locations)
 

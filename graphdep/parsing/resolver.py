@@ -14,9 +14,9 @@ from graphdep.parsing.cached_parser import CachedParser
 from graphdep.parsing.chain_parser import ChainParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
-from graphdep.parsing.enhance import check_arcs
+from graphdep.parsing.enhance import check_arcs, check_enhancer
+from graphdep.parsing.parallel_parser import ParallelParser
 from graphdep.parsing.parser import Parser
-from graphdep.parsing.pybart_rules import find_pybart
 from graphdep.parsing.resolving import resolving_now
 from graphdep.parsing.spacy_parser import SpacyParser
 from graphdep.parsing.stanza_parser import StanzaParser
@@ -41,6 +41,7 @@ def resolve_parser(
     *,
     cache: str | Path | None = None,
     arcs: str = "basic",
+    workers: int = 1,
     **options: Any,
 ) -> Parser:
     """A parser from its name, with a cache around it if wanted.
@@ -55,14 +56,16 @@ def resolve_parser(
             ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"chain"`` (no parse), or a
             :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
-        arcs: What the parses are for: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs.
-            (default: ``"basic"``)
+        arcs: What the parses are for: ``"basic"`` trees, or graphs, a level of
+            :func:`~graphdep.parsing.enhance`. (default: ``"basic"``)
+        workers: Processes that parse; see :class:`ParallelParser`. (default: :obj:`1`, no others)
         **options: Arguments of the parser's class.
 
     Raises:
-        ValueError: If there is no such parser or it has no such option, or :obj:`arcs` is unknown.
+        ValueError: If there is no such parser or it has no such option, :obj:`arcs` is unknown, or
+            :obj:`workers` is below 1.
         ParserUnavailableError: If its library or models are missing.
-        ImportError: If its trees have to be enhanced and pybart is not installed.
+        ImportError: If its trees have to be enhanced by pybart, which is not installed.
     """
     check_arcs(arcs)
     if arcs == "enhanced++" and name_or_instance == "corenlp":
@@ -74,7 +77,9 @@ def resolve_parser(
     if cache is not None and around.cache is not None:
         cache = around.cache
     if arcs != "basic" and not parser.gives_graphs:
-        find_pybart()
+        check_enhancer(arcs)
+    if workers != 1:
+        parser = ParallelParser(parser, workers)
     return parser if cache is None else CachedParser(parser, cache)
 
 

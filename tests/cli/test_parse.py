@@ -105,20 +105,32 @@ def test_enhanced_graphs_are_in_column_deps(run, tmp_path):
 def test_an_unknown_level(run, parser):
     done = run("parse", "ann saw bob", *parser, "--enhanced", "basic")
     assert done.exit_code == 2
-    assert "'level' must be one of ('enhanced', 'enhanced++') (got 'basic')" in done.stderr
+    assert "'level' must be one of ('enhanced', 'enhanced++', 'ud', 'ud++') (got 'basic')" in done.stderr
 
 
 def test_corenlp_makes_its_own_graphs(run, monkeypatch):
     asked = []
 
     def answer(name, **options):
-        asked.append((name, options))
+        asked.append((name, options["arcs"]))
         raise ValueError("asked")
 
     monkeypatch.setattr("graphdep.parsing.resolve_parser", answer)
     for level in ("enhanced++", "enhanced"):
         assert "asked" in run("parse", "ann", "--parser", "corenlp", "--enhanced", level).stderr
-    assert asked == [("corenlp", {"arcs": level}) for level in ("enhanced++", "enhanced")]
+    assert asked == [("corenlp", level) for level in ("enhanced++", "enhanced")]
+
+
+def test_a_cache_and_processes(run, parser, monkeypatch):
+    """With a cache that has all of it the parser is not asked again."""
+    assert run("parse", "ann saw bob", *parser, "--cache", "parses.sqlite", "--workers", "2").exit_code == 0
+    monkeypatch.setattr("graphdep.parsing.ConlluParser.parse_texts", None)
+    done = run("parse", "ann saw bob", *parser, "--cache", "parses.sqlite")
+    assert parse_conllu(done.stdout)[0].head == [2, 0, 2]
+    assert "0 texts with a chain tree" in done.stderr
+    done = run("parse", "ann saw bob", *parser, "--workers", "0")
+    assert done.exit_code == 2
+    assert "--workers" in done.stderr
 
 
 def test_no_folder_is_made_in_the_root_of_the_disk(run):

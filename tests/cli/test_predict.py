@@ -281,3 +281,17 @@ def test_a_long_text_of_a_pair_has_its_column(predict, tmp_path):
     source = write_csv(tmp_path / "pairs.csv", rows, ("one", "two"))
     done = predict("sick-e", "--input", source, "--text-columns", "one,two")
     assert f"{source}:3: 'two' has more than max_words=10000 words" in done.stderr
+
+
+def test_parquet_gives_json_lines(predict, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra [parquet]")
+    from pyarrow.parquet import write_table
+
+    write_table(pyarrow.table({"text": ["fine", "dull"], "id": [7, 8]}), tmp_path / "new.parquet")
+    done = predict("csv", "--input", tmp_path / "new.parquet", "--output", tmp_path / "out.csv")
+    assert "'output' must end in .jsonl" in done.stderr
+    done = predict("csv", "--input", tmp_path / "new.parquet", "--output", tmp_path / "out.jsonl")
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [(row["text"], row["id"]) for row in rows] == [("fine", 7), ("dull", 8)]
+    assert all(row["prediction"] in row["probabilities"] for row in rows)

@@ -164,4 +164,4 @@ def test_keywords_arrive(tmp_path, monkeypatch, name):
 
 
 def test_arcs():
-    assert ARCS == ("basic", "enhanced", "enhanced++")
+    assert ARCS == ("basic", "enhanced", "enhanced++", "ud", "ud++")

@@ -67,7 +67,7 @@ def test_what_is_decided_and_what_is_not(tmp_path):
     lines = page.read_text().splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("before", "after", 13)
     rows = "`dt` {} `transformer` (d, test_accuracy)"
-    decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] | 0.4000 | reproduced |"
+    decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] \\* | 0.4000 | reproduced |"
     assert lines[4] == f"| Trees help | ours | {rows.format('better than')} | {decided}"
     assert lines[5] == f"| They do not | theirs | {rows.format('equal to')} | 0 of ? |  |  | not run |"
     assert lines[-3] == "| People like it | A paper, Table 2 | +.12 | no annotators |"

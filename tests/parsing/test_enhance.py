@@ -531,8 +531,15 @@ def test_the_fingerprint_without_the_package(monkeypatch):
     assert enhance_fingerprint() is None
 
 
+def test_rules_of_graphdep_need_no_package(no_pybart):
+    for level in ("ud", "ud++"):
+        (done,) = enhance([BUNCH], level)
+        assert done.deps is not None
+        assert re.fullmatch(r"ud-rules-\d+", enhance_fingerprint(level))
+
+
 def test_without_the_package(no_pybart):
-    with pytest.raises(ImportError, match=r"install graphdep\[enhanced\]"):
+    with pytest.raises(ImportError, match=r"take 'ud' or 'ud\+\+', .* or install graphdep\[enhanced\]"):
         enhance([BUNCH])
     done = dataclasses.replace(BUNCH, deps=[[("2", "det")], [("5", "nsubj")], [], [], []])
     assert enhance([done]) == [done]
@@ -541,5 +548,3 @@ def test_without_the_package(no_pybart):
 def test_unknown_options():
     with pytest.raises(ValueError, match=r"'level' must be one of .* \(got 'basic'\)"):
         enhance([], level="basic")
-    with pytest.raises(ValueError, match=r"'source' must be one of .* \(got 'corenlp'\)"):
-        enhance([], source="corenlp")

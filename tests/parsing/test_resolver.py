@@ -77,7 +77,8 @@ def test_trees_that_nothing_can_enhance_are_not_parsed_first(tmp_path, no_pybart
     path = tmp_path / "trees.conllu"
     write_conllu([Sentence.chain(["a"])], path)
     for name in ("bundled", "stanza", "chain"):
-        resolve_parser(name)
+        for arcs in ("basic", "ud", "ud++"):
+            resolve_parser(name, arcs=arcs)
         with pytest.raises(ImportError, match=r"install graphdep\[enhanced\]"):
             resolve_parser(name, cache=tmp_path / "parses.sqlite", arcs="enhanced++")
     assert resolve_parser(f"conllu:{path}", arcs="enhanced++", cache=tmp_path / "parses.sqlite").gives_graphs
@@ -111,5 +112,6 @@ def test_a_name_is_checked_without_its_model(tmp_path):
 
 def test_a_check_of_a_name_asks_for_what_enhances(no_pybart):
     check_parser("corenlp", "enhanced++")
+    check_parser("bundled", "ud++")
     with pytest.raises(ImportError, match="pybart"):
         check_parser("bundled", "enhanced++")

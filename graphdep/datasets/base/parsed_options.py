@@ -69,9 +69,9 @@ class ParsedOptions(SavedOptions, total=False):
             :attr:`vocab` has no words. (default: :obj:`None`)
         max_length: With ``tokens``, the largest number of nodes of an example; :obj:`None` cuts nothing.
             (default: :obj:`None`)
-        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or the ``"enhanced"`` or ``"enhanced++"``
-            graphs, made of trees for which the parser gives none (:func:`graphdep.parsing.enhance`).
-            (default: ``"basic"``)
+        arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or enhanced graphs, made of trees for
+            which the parser gives none (:func:`graphdep.parsing.enhance`): ``"ud"`` or ``"ud++"``, or by
+            pybart ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
         root_node: Put a ROOT node before the words of each sentence; there is none where ``tokens`` are
             given. (default: :obj:`True`)
     """

@@ -45,7 +45,7 @@ class TextDataset(ParsedDataset):
         return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def options(self) -> dict[str, Any]:
-        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint()}
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.arcs)}
         return {"parser": self.parser_fingerprint, **enhanced}
 
     def trees_of_texts(self, texts: Sequence[str], roots: str = "first") -> list[Sentence]:

@@ -1,24 +1,27 @@
-"""The user's own texts: rows of a CSV, TSV or JSON-lines file, by the names of their columns."""
+"""The user's own texts: rows of a CSV, TSV, JSON-lines or Parquet file, by the names of their columns."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from graphdep.datasets.base.column_names import check_header, check_there
+from graphdep.datasets.base.parquet import read_parquet
 from graphdep.datasets.base.raw import read_csv, read_lines, row_error
 from graphdep.io.text import json_value
 
-SUFFIXES = (".csv", ".tsv", ".jsonl")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
+OBJECTS = (".jsonl", ".parquet")
+"""Files whose values have kinds: texts, numbers, lists."""
 Label = str | int | float | bool
 # Numbers become 32-bit floats, whose largest this is.
 _MAX_NUMBER = (2 - 2**-23) * 2.0**127
 
 
 class TextRow(NamedTuple):
-    """A row, and the line on which it starts."""
+    """A row, and the line on which it starts; of a Parquet file the number of the row, from 1."""
 
     path: Path
     line: int
@@ -38,18 +41,18 @@ class TextRow(NamedTuple):
         return value.strip()
 
     def label(self, column: str) -> Label:
-        """The name of a class: a text, of a table without white space around it, or from JSON a number or
+        """The name of a class: a text, of a table without white space around it, or of an object a number or
         truth value.
 
         Raises:
             ValueError: If there is none, with file, line and value.
         """
         value = self.values[column]
-        if not isinstance(value, (str, int, float)):
+        if not isinstance(value, (str, int, float)) or value != value:  # NaN is no name
             raise self._error(f"{column!r} must be the name of a class", value)
         if isinstance(value, str) and not value.strip():
             raise self._error(f"{column!r} is empty", value)
-        if isinstance(value, str) and self.path.suffix.lower() != ".jsonl":
+        if isinstance(value, str) and self.path.suffix.lower() not in OBJECTS:
             return value.strip()
         return value
 
@@ -83,13 +86,14 @@ def check_suffix(name: str, path: Path) -> None:
 
 
 def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
-    """The rows of a UTF-8 file, whose suffix says what it is.
+    """The rows of a file, in UTF-8 where it is a text; its suffix says what it is.
 
-    ===========  =======================================================================================
-    ``.csv``     a header and rows, separated by commas; fields may be quoted
-    ``.tsv``     a header and rows, separated by tabs, without quoting: a quotation mark is part of a text
-    ``.jsonl``   an object a line, with at least the columns that are asked for
-    ===========  =======================================================================================
+    ============  ========================================================================================
+    ``.csv``      a header and rows, separated by commas; fields may be quoted
+    ``.tsv``      a header and rows, separated by tabs, without quoting: a quotation mark is part of a text
+    ``.jsonl``    an object a line, with at least the columns that are asked for
+    ``.parquet``  a table of texts, numbers, truth values and lists; needs the extra ``[parquet]``
+    ============  ========================================================================================
 
     Args:
         path: The file.
@@ -99,18 +103,19 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
         ValueError: If a column is missing, a row has more or fewer columns than the header, a line is blank,
             there is no row, or something is wrong with the file itself, with file, line and value.
         OSError: If the file cannot be read.
+        ImportError: If pyarrow is needed and is not there.
     """
     check_suffix("path", path)
-    rows = list(_objects(path, columns) if path.suffix.lower() == ".jsonl" else _table(path, columns))
+    rows = list(_rows(path, columns))
     if not rows:
         raise row_error(path, 1, "no row below the header")
     return rows
 
 
 def column_names(path: Path) -> list[str]:
-    """The names of a file's columns: of a table its header, of JSON lines the keys of the first object."""
-    if path.suffix.lower() == ".jsonl":
-        return [*next(iter(_objects(path, ()))).values]
+    """The names of a file's columns: of a table its header, of objects the keys of the first one."""
+    if path.suffix.lower() in OBJECTS:
+        return [*next(iter(_rows(path, ()))).values]
     rows: Iterable[tuple[int, list[str]]] = read_csv(path) if path.suffix.lower() == ".csv" else _tabs(path)
     return next(iter(rows))[1]
 
@@ -133,7 +138,14 @@ def rows_of_lines(source: Path, lines: Sequence[str], columns: Sequence[str]) ->
 
 def check_columns(path: Path, columns: Sequence[str]) -> None:
     """Raises what :func:`read_text_rows` does, as far as the first row tells it."""
-    next(_objects(path, columns) if path.suffix.lower() == ".jsonl" else _table(path, columns), None)
+    next(_rows(path, columns), None)
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return (TextRow(path, number, row) for number, row in read_parquet(path, columns))
+    return _objects(path, columns) if suffix == ".jsonl" else _table(path, columns)
 
 
 def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
@@ -141,7 +153,7 @@ def _objects(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
         value = json_value(text, f"{path}:{line}")
         if not isinstance(value, dict):
             raise row_error(path, line, "no object", text)
-        _check_columns(path, line, value, columns)
+        check_there(path, line, value, columns)
         yield TextRow(path, line, value)
 
 
@@ -150,10 +162,7 @@ def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
     rows: Iterable[tuple[int, list[str]]] = read_csv(path) if quoted else _tabs(path)
     rows = iter(rows)
     _, header = next(rows)
-    twice = [name for name, count in Counter(header).items() if count > 1]
-    if twice:
-        raise row_error(path, 1, "a column is there twice", twice[0])
-    _check_columns(path, 1, header, columns)
+    check_header(path, header, columns)
     for line, cells in rows:
         if len(cells) != len(header):
             what = f"{len(cells)} columns instead of {len(header)}" if cells else "a blank line"
@@ -164,10 +173,3 @@ def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
 def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
     for line, text in read_lines(path):
         yield line, text.split("\t") if text else []
-
-
-def _check_columns(path: Path, line: int, there: Iterable[str], columns: Sequence[str]) -> None:
-    names = list(there)
-    for column in columns:
-        if column not in names:
-            raise row_error(path, line, f"no column {column!r}; the columns are {', '.join(names)}")

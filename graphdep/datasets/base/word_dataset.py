@@ -112,7 +112,7 @@ class WordDataset(ParsedDataset):
 
     def options(self) -> dict[str, Any]:
         parser = "gold" if self._parser is None else self._parser.fingerprint
-        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint()}
+        enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.arcs)}
         labels = None if self._learns_labels else self.labels
         return {"parser": parser, **enhanced, "labels": labels, "sentence": True}
 

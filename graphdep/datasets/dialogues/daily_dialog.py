@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-
-from typing_extensions import Unpack
+from typing import Unpack
 
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.dialogues.dialogue_dataset import Dialogue, DialogueDataset

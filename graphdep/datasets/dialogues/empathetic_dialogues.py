@@ -7,9 +7,7 @@ import os
 import re
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.column import Column

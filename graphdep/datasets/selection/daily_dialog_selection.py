@@ -6,9 +6,7 @@ import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.dialogues.daily_dialog import NAMES, daily_dialog_files, read_daily_dialog
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, normal

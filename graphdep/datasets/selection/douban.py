@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from typing_extensions import Unpack
+from typing import Unpack
 
 from graphdep.datasets.selection.rows_selection import TEXT_FILES, ChineseSelection
 from graphdep.datasets.selection.selection_options import RowsOptions

@@ -8,9 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.raw import check_words, read_lines, row_error

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, Negatives, normal

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-
-from typing_extensions import Unpack
+from typing import Unpack
 
 from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.sentences.glue import GLUE

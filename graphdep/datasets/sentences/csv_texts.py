@@ -6,10 +6,9 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
-from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.own_files import OwnFiles
@@ -27,7 +26,8 @@ GOALS = ("classification", "regression")
 
 class CSVTexts(OwnFiles, TextDataset):
     r"""The user's own texts or pairs of texts, a tree a text, from files with named columns: ``.csv``,
-    ``.tsv`` or ``.jsonl``, as :func:`~graphdep.datasets.base.text_rows.read_text_rows` reads them.
+    ``.tsv``, ``.jsonl`` or ``.parquet``, as :func:`~graphdep.datasets.base.text_rows.read_text_rows` reads
+    them.
 
     The files are read where they are; below :obj:`root` are only processed examples and the cache of parses.
     What the classes are is learned from the training file, whole as it is, and from it alone; they are sorted

@@ -6,10 +6,9 @@ import os
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
-from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import Draw, spread_rows
 from graphdep.datasets.base.parsed_dataset import Example

@@ -6,10 +6,9 @@ import logging
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import torch
-from typing_extensions import Unpack
 
 from graphdep.datasets.base.layouts import choose_layout
 from graphdep.datasets.base.parsed_dataset import Example

@@ -6,11 +6,10 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import torch
 from torch import Tensor
-from typing_extensions import Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions

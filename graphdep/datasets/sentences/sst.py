@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import torch
-from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.base.layouts import choose_layout

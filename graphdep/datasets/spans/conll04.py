@@ -9,9 +9,7 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.drawn_val import DrawnVal

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
@@ -21,7 +19,7 @@ from graphdep.parsing import Parser
 class OwnSpans(OwnFiles, SpanDataset):
     r"""The user's own sentences with one or two marked spans and a label each.
 
-    In a ``.jsonl`` file a line is an object:
+    In a ``.jsonl`` file a line is an object, and so is a row of a ``.parquet`` file:
 
     ====================  ====================================================================================
     ``words``             a list of words; ``spans`` are then numbers of words

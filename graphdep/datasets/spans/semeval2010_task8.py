@@ -7,9 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, read_lines, row_error

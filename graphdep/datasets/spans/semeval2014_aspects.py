@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.raw import check_words, row_error

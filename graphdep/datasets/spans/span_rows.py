@@ -9,7 +9,7 @@ from typing import Any
 from graphdep.datasets.base.raw import row_error
 from graphdep.datasets.base.row_keys import check_keys
 from graphdep.datasets.base.row_words import TREE, row_tree, row_words
-from graphdep.datasets.base.text_rows import TextRow, read_text_rows
+from graphdep.datasets.base.text_rows import OBJECTS, TextRow, read_text_rows
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.io.limits import MAX_WORDS
@@ -29,7 +29,7 @@ def column_of(path: Path, text_column: str) -> str:
 
 def is_lines(path: Path) -> bool:
     """Whether a file has objects, not cells."""
-    return path.suffix.lower() == ".jsonl"
+    return path.suffix.lower() in OBJECTS
 
 
 def span_row(

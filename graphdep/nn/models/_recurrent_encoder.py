@@ -28,6 +28,7 @@ class RecurrentEncoder(TextEncoder):
         hidden_channels: int = 300,
         bidirectional: bool = False,
         num_layers: int = 1,
+        in_channels: int | None = None,
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
@@ -37,7 +38,9 @@ class RecurrentEncoder(TextEncoder):
         if bidirectional and hidden_channels % 2:
             raise ValueError(f"'hidden_channels' must be even for two directions (got {hidden_channels})")
         self.hidden_channels = hidden_channels
-        in_channels = hidden_channels if vectors is None else vectors.size(-1)
+        if vectors is not None:
+            in_channels = vectors.size(-1)
+        in_channels = hidden_channels if in_channels is None else in_channels
         self.embedding = NodeEmbedding(
             num_words, in_channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )

@@ -19,6 +19,7 @@ class GRUEncoder(RecurrentEncoder):
         hidden_channels: Size of the node states, both directions together. (default: :obj:`300`)
         bidirectional: Also read from the last word to the first. (default: :obj:`False`)
         num_layers: Number of layers. (default: :obj:`1`)
+        in_channels: Size of the word vectors, where none are given. (default: :obj:`hidden_channels`)
         dropout: Dropout probability of the embeddings and between layers. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``. (default: :obj:`None`)
 

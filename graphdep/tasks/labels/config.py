@@ -35,9 +35,9 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
             for nothing else where a corpus has its own. Controls replace the trees. (default: ``"gold"``, or
             ``"parser"`` where a corpus has none)
         encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
-            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bigru"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained Hugging Face
-            encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
+            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bilstm-deep"``, ``"bigru"``, ``"tree-lstm"``,
+            ``"bitree-lstm"``, ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained
+            Hugging Face encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
         word_state: ``"first"`` or ``"mean"``: which pieces of a word, of a pretrained encoder, are its state.
             (default: ``"first"``)
         crf: Learn a score of one label after another, for whole sentences (:class:`LinearChainCRF`).

@@ -43,8 +43,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
             trained from nothing, on words, which needs more texts. (default: ``"bert-base-uncased"``)
         model: The syntax in it: a model of ``graphdep train``, such as ``"bert"`` (none), ``"bert-dt"``,
             ``"bert-g2g"``, ``"bert-dam"``, or from nothing ``"dt"``, ``"transformer"``, ``"lstm"``.
-            (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, and ``"dt"``
-            from nothing)
+            (default: ``"bert-dam-basic"``, since ``"bert-dam"`` needs the extra ``[enhanced]``, which
+            ``"bert-dam-ud"`` does not, and ``"dt"`` from nothing)
         edges: What a word attends to, instead of the model's own edges: a name of
             :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
             and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:

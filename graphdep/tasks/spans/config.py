@@ -29,9 +29,9 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
         path: Also read the mean over the words on the way through the tree between two spans. (default:
             :obj:`False`)
         encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
-            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bigru"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained Hugging Face
-            encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
+            ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"bilstm-deep"``, ``"bigru"``, ``"tree-lstm"``,
+            ``"bitree-lstm"``, ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained
+            Hugging Face encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
         word_state: ``"first"`` or ``"mean"``: which pieces of words, of a pretrained encoder, are the state
             of a span. (default: ``"mean"``)
         max_length: Pieces of a sentence at most, for a pretrained encoder; an example that loses a span is

@@ -17,7 +17,7 @@ from typing import Any
 from graphdep.io import atomic_path
 from graphdep.training.evidence.design import Design, Table
 from graphdep.training.evidence.ledger import Ledger, RunKey
-from graphdep.training.evidence.worker import FAILED, Job, Worker
+from graphdep.training.evidence.worker import BUSY, FAILED, Job, Worker
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.predictions import PREDICTIONS
 from graphdep.training.runner.run import RESULT
@@ -53,7 +53,8 @@ class State:
 
 class Campaign:
     """Does the runs of designs, in the order of their value: tables of small order first, and of a table a
-    seed of every row, so that what there is at any time is a fair table.
+    seed of every row, so that what there is at any time is a fair table. Of the runs that choose a setting,
+    all of seed 0, the best is the row's run of that seed.
 
     A run is done once its scores stand in the ledger of its design, ``RESULTS/<design>.csv``, wherever it was
     done. One that is killed goes on after its last epoch the next time; one that fails is kept with its error
@@ -100,10 +101,13 @@ class Campaign:
         self.raw_from, self.root = raw_from, root
         self.workers, self.say = workers, say
         self.settings = dict(settings or {})
+        self._elsewhere: set[RunKey] = set()  # another campaign does them
         self.ledgers = {design.name: Ledger(self.results / f"{design.name}.csv") for design in designs}
         for path in self.runs.glob(f"*/*/*/{FAILED}") if retry else ():
             path.unlink()
         self._collect()
+        for design in self.designs:
+            self._take_best_tries(design)
 
     def run(self, minutes: float) -> None:
         """Runs what is left for so many minutes, and ends what then still runs."""
@@ -199,20 +203,34 @@ class Campaign:
         """The setting that a row is tuned to, or that is tried."""
         if not design.tries or key.tune:
             return design.tries.get(key.tune, {})
-        runs, metric = self.ledgers[design.name].runs, resolve_task(design.task).metrics[0]
-        digest = design.tuning(table).digest
-        tried = {text: runs.get(RunKey(digest, key.row, text, 0), {}) for text in design.tries}
-        scored = {text: run[f"val_{metric.name}"] for text, run in tried.items() if run}
-        if not scored:
+        best = self._best_try(design, table, key.row)
+        if best is None:
             raise ValueError(
                 f"design {design.name}: no {', '.join(design.tune)} of row {key.row} could be run"
             )
+        return design.tries[best.tune]
+
+    def _best_try(self, design: Design, table: Table, row: str) -> RunKey | None:
+        """Of the runs that choose a setting, the best on the validation split, of equal ones the first."""
+        runs, metric = self.ledgers[design.name].runs, resolve_task(design.task).metrics[0]
+        tries = [RunKey(design.tuning(table).digest, row, text, 0) for text in design.tries]
+        scored = {key: runs[key][f"val_{metric.name}"] for key in tries if key in runs}
         best = max if metric.maximize else min
-        return design.tries[best(scored, key=lambda text: scored[text])]
+        return best(scored, key=lambda key: scored[key]) if scored else None
+
+    def _take_best_tries(self, design: Design) -> None:
+        """The best try is the run of seed 0: it had the same settings."""
+        ledger = self.ledgers[design.name]
+        for table in design.tables if design.tries else ():
+            for row in table.rows if design.tuning(table) is table else ():
+                first, asked = RunKey(table.digest, row, "", 0), self._keys(design, table, row)
+                best = self._best_try(design, table, row)
+                if best is not None and first in asked and first not in ledger.runs:
+                    ledger.add(first, ledger.runs[best])
 
     def _next(self, busy: set[RunKey]) -> Job | None:
         for design, table, key in self.left():
-            if key in busy:
+            if key in busy or key in self._elsewhere:
                 continue
             try:
                 config = self.config(design, table, key)
@@ -231,7 +249,10 @@ class Campaign:
         if job is None or answer is None:
             return
         design = next(design for design in self.designs if design.name == job.design)
-        if isinstance(answer, str):
+        if answer == BUSY:
+            self._elsewhere.add(job.key)
+            self.say(f"left out, {BUSY}: {job.title}")
+        elif isinstance(answer, str):
             self._fail(design, job.key, answer)
         else:
             self._finish(design, job.key, answer)
@@ -247,6 +268,8 @@ class Campaign:
             }
         scores |= _parts_of_test(result.get("tables") or {})
         self.ledgers[design.name].add(key, scores)
+        if key.tune:
+            self._take_best_tries(design)
         for name in _CHECKPOINTS:
             (self.folder(design, key) / name).unlink(missing_ok=True)
 
@@ -297,6 +320,9 @@ class Campaign:
         folders = {
             seed: self.folder(design, RunKey(table.digest, row, "", seed)) for seed in range(table.seeds)
         }
+        best = self._best_try(design, table, row) if design.tuning(table) is table else None
+        if best is not None and not (folders[0] / PREDICTIONS).exists():
+            folders[0] = self.folder(design, best)
         return {seed: path for seed, path in folders.items() if (path / PREDICTIONS).exists()}
 
 

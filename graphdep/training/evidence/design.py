@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -16,11 +16,6 @@ from graphdep.training.evidence.claim import Claim
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.settings import parse_settings
 from graphdep.training.family.train_config import TrainConfig
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _OF_TABLE = ("name", "rows", "seeds", "order", "settings")
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from graphdep.io import atomic_path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 HEADER = ("digest", "row", "tune", "seed", "metric", "value")
 
@@ -64,9 +70,17 @@ class Ledger:
                     raise ValueError(f"{self.path}:{number}: {error} (got {','.join(row)!r})") from None
 
     def add(self, key: RunKey, scores: Mapping[str, float]) -> None:
-        """Writes the scores of a run, with all that stand there already: whole or not at all."""
-        self.runs[key] = dict(scores)
+        """Writes the scores of a run, with all that stand there already, of another process as well: whole or
+        not at all.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(self.path.parent):
+            if self.path.exists():
+                self._read()
+            self.runs[key] = dict(scores)
+            self._write()
+
+    def _write(self) -> None:
         with atomic_path(self.path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(HEADER)
@@ -80,3 +94,17 @@ class Ledger:
             for key, scores in self.runs.items()
             if key[:3] == (digest, row, "") and metric in scores
         }
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Holds the lock of a folder, which a kill frees as well."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

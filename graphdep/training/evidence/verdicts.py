@@ -13,10 +13,11 @@ import numpy as np
 from scipy import stats
 
 from graphdep.io import atomic_path
-from graphdep.metrics import visible_effect
+from graphdep.metrics import Metric, visible_effect
 from graphdep.training.evidence.campaign import Campaign
 from graphdep.training.evidence.claim import Claim
 from graphdep.training.evidence.design import Design, Table
+from graphdep.training.evidence.ledger import Ledger
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.table.comparison import compare_runs
 
@@ -96,10 +97,27 @@ def _row(
     found |= {"low": found["difference"] - half, "high": found["difference"] + half}
     found["smallest_visible"] = visible_effect(found["standard_error"], found["df"])
     metric = next(m for m in resolve_task(design.task).metrics if claim.metric == f"test_{m.name}")
-    row["verdict"] = claim.verdict(
+    row["verdict"] = _nothing_learnt(ledger, table, claim, metric) or claim.verdict(
         found["difference"], found["standard_error"], found["df"], maximize=metric.maximize
     )
     return {name: _text(found.get(name, value)) for name, value in row.items()}
+
+
+def _nothing_learnt(ledger: Ledger, table: Table, claim: Claim, metric: Metric) -> str | None:
+    """Why rows conclude nothing: a pretrained encoder's is no better than the encoder before its training, or
+    those of an equality both are no better than no skill.
+    """
+    low: dict[str, list[str]] = {"floor_frozen_": [], "floor_": []}
+    for floor in low:
+        for row in (claim.a, claim.b):
+            mine, its = (ledger.scores(table.digest, row, f"{of}{claim.metric}") for of in ("", floor))
+            if its and not metric.is_better(*(statistics.fmean(scores.values()) for scores in (mine, its))):
+                low[floor].append(row)
+    if low["floor_frozen_"]:
+        return f"undecided ({low['floor_frozen_'][0]} is no better than the encoder before its training)"
+    if claim.expected == "equal" and len(low["floor_"]) == 2:
+        return "undecided (both rows are no better than no skill)"
+    return None
 
 
 def _text(value: Any) -> str:

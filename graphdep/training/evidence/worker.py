@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import os
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Mapping
@@ -13,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.training.evidence.ledger import RunKey
+from graphdep.training.runner.in_use import FolderInUseError
 
 FAILED = "failed.txt"
+BUSY = "another process is at it"
+"""The answer where the folder of the run is in use."""
 # Corpora that are held at once: as they are, and with another parser.
 _HELD = 2
 
@@ -76,6 +82,7 @@ def _work(pipe: Connection, log: Path) -> None:
     """Does jobs until nobody sends one."""
     from rich.console import Console
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     held: dict[str, Any] = {}
     with open(log, "a", encoding="utf-8", buffering=1) as file:
         sys.stdout = sys.stderr = file
@@ -86,9 +93,19 @@ def _work(pipe: Connection, log: Path) -> None:
                 return
             try:
                 answer: Any = _run(job, held, Console(file=file, width=120))
+            except FolderInUseError:
+                answer = BUSY
             except Exception:  # whatever one run dies of must not lose the others
                 answer = traceback.format_exc()
             pipe.send(answer)
+
+
+def _end_with_parent() -> None:
+    """Ends this process, in the middle of a run as well, when the one that started it is gone, however."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:

@@ -42,7 +42,8 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
             (default: ``"unchanged"``)
         scaling: Of the relation keys, see :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
             ``"paper"``)
-        arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
+        arcs: ``"basic"``, or of an enhanced graph (:func:`~graphdep.parsing.enhance`) ``"ud"``, ``"ud++"``,
+            or by pybart ``"enhanced"``, ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
             (default: ``"basic"``)
         pieces: ``"first"`` or ``"all"``: which pieces of a word stand for it in edges; :obj:`None` for the
             edges' own choice. (default: :obj:`None`)

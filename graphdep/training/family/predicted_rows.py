@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from graphdep.datasets.base.text_rows import OBJECTS
+
 PREDICTION, PROBABILITIES, PROBABILITY = "prediction", "probabilities", "probability_"
 
 
@@ -33,7 +35,7 @@ def write_rows(
     in a column each with six digits; and the keys or columns of the source that they replace.
 
     Args:
-        kind: Its suffix, ``.jsonl``, ``.csv`` or ``.tsv``.
+        kind: Its suffix, ``.jsonl``, ``.parquet`` (of which JSON lines are made), ``.csv`` or ``.tsv``.
         rows: What it has.
         predicted: What is new in each row.
         names: Those of the labels; :obj:`None` where numbers are predicted, which have no probabilities.
@@ -41,14 +43,14 @@ def write_rows(
     Raises:
         ValueError: If a cell of a ``.tsv`` file would have a tab or a line break.
     """
-    lines = kind == ".jsonl"
+    lines = kind in OBJECTS
     shares = [PROBABILITIES] if lines else [f"{PROBABILITY}{name}" for name in names or ()]
     keys = [PREDICTION, *(shares if names is not None else ())]
     replaced = [key for key in keys if any(key in row for row in rows)]
     old = [{name: value for name, value in row.items() if name not in keys} for row in rows]
     if lines:
         objects = [row | {key: getattr(own, key) for key in keys} for row, own in zip(old, predicted)]
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in objects), replaced
+        return "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in objects), replaced
     cells = [[*old[0], *keys]]
     cells += [[*row.values(), *_cells(own, names)] for row, own in zip(old, predicted)]
     return _table(cells, kind), replaced

@@ -59,9 +59,18 @@ PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
     "bert-dra": _bert("DRA's edges on it, and all of [CLS] and [SEP]", "dra"),
     "bert-sia": _bert("SIA's edges on it, in all layers", "sia"),
     "bert-dam": _bert_dam(
-        "DAM on it: a node for each arc (of the enhanced++ graph; bert-dam-basic: of the other rows' trees)"
+        "DAM on it: a node for each arc (of the enhanced++ graph by pybart; bert-dam-ud: by our rules; "
+        "bert-dam-basic: of the other rows' trees)"
+    ),
+    "bert-dam-ud": _bert_dam(
+        "DAM on the enhanced++ graph by graphdep's own rules, without another package", arcs="ud++"
     ),
     "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
+    "bert-dam-basic-nopos": _bert_dam(
+        "DAM on the basic tree, its relation nodes without position and segment (section 3.3)",
+        arcs="basic",
+        relation_position="none",
+    ),
     "bert-dam-enhanced": _bert_dam("DAM on the enhanced graph, without what ++ adds", arcs="enhanced"),
     "bert-dam-untyped": _bert_dam(
         "DAM without the vector that all relation nodes share", type_embedding=False

@@ -15,11 +15,22 @@ from graphdep.nn import models as M
 from graphdep.training.family.edges import PROBE
 from graphdep.training.family.scratch_settings import CONVS
 
+
+def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LSTMEncoder:
+    """Two layers, two thirds of the channels a direction: about as many weights as two layers of a
+    Transformer whose feed-forward part has twice the channels.
+    """
+    channels = 2 * (2 * hidden_channels // 3)
+    sizes: dict[str, Any] = {"hidden_channels": channels, "in_channels": hidden_channels, "num_layers": 2}
+    return M.LSTMEncoder(num_words, bidirectional=True, **sizes, **options)
+
+
 # Baselines: each takes num_words, hidden_channels, dropout and vectors.
 _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
     "word-average": M.WordAverage,
     "lstm": M.LSTMEncoder,
     "bilstm": functools.partial(M.LSTMEncoder, bidirectional=True),
+    "bilstm-deep": _deep_lstm,
     "bigru": functools.partial(M.GRUEncoder, bidirectional=True),
     "tree-lstm": M.TreeLSTM,
     "bitree-lstm": functools.partial(M.TreeLSTM, bidirectional=True),

@@ -17,6 +17,7 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
         "word-average": False,
         "lstm": False,
         "bilstm": False,
+        "bilstm-deep": False,
         "bigru": False,
         "tree-lstm": False,
         "bitree-lstm": False,

@@ -66,6 +66,9 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
         "Graph2Graph without position embedding", "g2g", encoder="g2g", position_embedding=False
     ),
     "bilstm": _baseline("LSTM over the words in both directions", "bilstm"),
+    "bilstm-deep": _baseline(
+        "two layers of it, with about as many weights as the Transformer", "bilstm-deep"
+    ),
     "bigru": _baseline("GRU over the words in both directions", "bigru"),
     "lstm": _baseline("LSTM over the words, which has not read what follows", "lstm"),
     "tree-lstm": _baseline("child-sum Tree-LSTM: a word with all that depends on it", "tree-lstm"),

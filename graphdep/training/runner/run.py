@@ -19,6 +19,7 @@ from rich.console import Console
 from torch import Tensor
 
 from graphdep.io import atomic_path
+from graphdep.io.archive import BEST
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
@@ -26,9 +27,10 @@ from graphdep.training.family.pretrained import backbone_of, load_pretrained
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.runner.checkpoint import BEST, RunState, load_task, read_checkpoint
+from graphdep.training.runner.checkpoint import RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport, why_early
 from graphdep.training.runner.evaluation import count_parameters, score_split
+from graphdep.training.runner.in_use import FolderInUseError
 from graphdep.training.runner.loggers import make_logger
 from graphdep.training.runner.metrics_file import METRICS, STEPS, MetricsFile
 from graphdep.training.runner.monitor import monitored
@@ -245,7 +247,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise ValueError(f"{folder}: another process trains in this folder") from None
+                raise FolderInUseError(f"{folder}: another process trains in this folder") from None
         yield
 
 

@@ -58,7 +58,8 @@ def needs_structure(
 
     Returns:
         Plain values: ``verdict`` (``"yes"``; ``"no"``, where the 95% interval of the gain over the plain row
-        excludes one above the bound, and all examples were trained on; ``"undecided"``), ``sentences``,
+        excludes one above the bound, all examples were trained on, and the plain row is better than no
+        skill; ``"undecided"``), ``sentences``,
         ``rows`` (name, what it is, scores, difference to the plain row and interval),
         ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``files``.
 
@@ -89,12 +90,14 @@ def needs_structure(
     metric = resolve_task(task).metrics[0]
     over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
     part = None if plan.limit_train is None else f"{plan.limit_train:,} of {plan.there:,} examples"
-    found = _verdict(by_name[rows.trees]["against"], over_random, bound, metric.maximize, part is None)
-    excluded = found.pop("excluded")
+    learnt = _has_learnt(task, by_name[rows.plain], summary["floor"])
+    over_plain = by_name[rows.trees]["against"]
+    found = _verdict(over_plain, over_random, bound, metric.maximize, part is None and learnt)
+    over, excluded = found.pop("over"), found.pop("excluded")
     found |= {
         "sentences": [
             *_sentences(by_name, rows, over_random, trees),
-            _worth(found, bound, excluded, part),
+            _worth(found, bound, over=over, excluded=excluded, learnt=learnt, part=part),
         ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
         "metric": f"test_{metric.name}",
@@ -130,22 +133,34 @@ def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: st
     return compare_runs(a, b, metric=metric)["metrics"][metric]
 
 
+def _has_learnt(task: str, plain: Mapping[str, Any], floor: Mapping[str, float]) -> bool:
+    """Whether the plain row is better than no skill: rows that have learnt nothing do not differ."""
+    metric = resolve_task(task).metrics[0]
+    name = f"test_{metric.name}"
+    known = family_of(task).split_floors(floor).get("no skill", {})
+    return name not in known or metric.is_better(plain["metrics"][name]["mean"], known[name])
+
+
 def _verdict(
     over_plain: Mapping[str, Any],
     over_random: Mapping[str, Any],
     bound: float,
     maximize: bool,
-    whole: bool,
+    can_deny: bool,
 ) -> dict[str, Any]:
+    """The verdict; whether trees are better than none (``over``), and whether a gain above the bound is
+    excluded; ``no`` only where it can be said, of all examples and of rows that have learnt something.
+    """
     sign = 1 if maximize else -1
     gains = [sorted(sign * end for end in found["interval"]) for found in (over_plain, over_random)]
     excluded, verdict = gains[0][1] < bound, "undecided"
     if all(low > 0 for low, _ in gains):
         verdict = "yes"
-    elif excluded and whole:  # of few examples models learn too little to differ
+    elif excluded and can_deny:
         verdict = "no"
     return {
         "verdict": verdict,
+        "over": gains[0][0] > 0,
         "excluded": excluded,
         "smallest_visible_effect": over_plain["smallest_visible"],
     }
@@ -171,13 +186,25 @@ def _sentences(
     ]
 
 
-def _worth(found: Mapping[str, Any], bound: float, excluded: bool, part: str | None) -> str:
+def _worth(
+    found: Mapping[str, Any], bound: float, *, over: bool, excluded: bool, learnt: bool, part: str | None
+) -> str:
     """Whether a parser is worth having, in a sentence; ``part`` is how many examples of all, if not all."""
     fits = f"the {part} that fit into the time"
     if found["verdict"] == "yes":
         return "A parser is worth having here" + (f", with {fits}." if part else ".")
     if found["verdict"] == "no":
         return f"A parser is not worth having here: a gain above {bound:g} is excluded."
+    if over:
+        return (
+            "Whether a parser is worth having is undecided: its trees are better than none, but not, by more "
+            "than noise, than random trees with the same labels: the gain may be that of the labels."
+        )
+    if not learnt:
+        return (
+            "Whether a parser is worth having is undecided: the plain model is no better than no skill, and "
+            "of models that have learnt nothing a difference says nothing (more --epochs, or more examples)."
+        )
     if excluded:
         return (
             f"Whether a parser is worth having is undecided: with {fits} a gain above {bound:g} is excluded, "

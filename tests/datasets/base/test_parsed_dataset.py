@@ -451,7 +451,7 @@ def test_no_label_of_another_split_matters_to_the_words(tmp_path, parser, write_
         ({"max_length": 4}, r"'max_length' must be at least 5 \(got 4\)"),
         ({"max_length": 0}, r"'max_length' must be at least 5 \(got 0\)"),
         ({"tokens": None, "max_length": 50}, r"'max_length' counts pieces and needs 'tokens' \(got 50\)"),
-        ({"arcs": "deep"}, r"'arcs' must be one of basic, enhanced, enhanced\+\+ \(got 'deep'\)"),
+        ({"arcs": "deep"}, r"'arcs' must be one of basic, enhanced, .* \(got 'deep'\)"),
     ],
 )
 def test_refused_options(tmp_path, parser, new_tokens, write_sick, options, message):

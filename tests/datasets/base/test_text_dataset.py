@@ -141,7 +141,7 @@ def test_enhanced_arcs_of_pieces(tmp_path, parser, new_tokens, write_sick):
 def test_other_rules_have_another_file(tmp_path, parser, write_sick, monkeypatch):
     options = {"parser": parser, "raw_from": write_sick()}
     for rules in (1, 2, 2):
-        monkeypatch.setattr(module, "enhance_fingerprint", lambda rules=rules: f"rules-{rules}")
+        monkeypatch.setattr(module, "enhance_fingerprint", lambda level, rules=rules: f"rules-{rules}")
         SICK(tmp_path / "sick", arcs="enhanced", **options)
         SICK(tmp_path / "sick", **options)  # which has nothing to do with them
     assert len([*(tmp_path / "sick" / "processed").iterdir()]) == 3

@@ -75,7 +75,7 @@ def test_labels_keep_their_kind(tmp_path):
             ":1: no JSON: the key 'text' is there 2 times",
         ),
         ("x.jsonl", '{"text": "\\ud800", "label": 1}\n', ":1: half a character"),
-        ("x.xlsx", "", r"'path' must end in .csv, .tsv, .jsonl \(got '.*x.xlsx'\)"),
+        ("x.xlsx", "", r"'path' must end in .csv, .tsv, .jsonl, .parquet \(got '.*x.xlsx'\)"),
     ],
 )
 def test_what_is_damaged_is_refused(tmp_path, name, content, message):

@@ -183,7 +183,7 @@ def test_rows_that_cannot_be_read(load, tmp_path):
         ({"goal": "ranking"}, r"'goal' must be one of classification, regression \(got 'ranking'\)"),
         ({"val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1 \(got 1.0\)"),
         ({"raw_from": "x"}, "'raw_from' is for corpora"),
-        ({"val": "x.xlsx"}, r"'val' must end in .csv, .tsv, .jsonl \(got 'x.xlsx'\)"),
+        ({"val": "x.xlsx"}, r"'val' must end in .csv, .tsv, .jsonl, .parquet \(got 'x.xlsx'\)"),
     ],
 )
 def test_wrong_options(load, options, message):

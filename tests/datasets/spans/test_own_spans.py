@@ -170,7 +170,7 @@ def test_bad_tags_and_files(tmp_path, parser, train):
     path.write_text("text,label\n<e1>Ra</e1>in,a\n", encoding="utf-8")
     with pytest.raises(ValueError, match="train.csv:2: a span begins or ends inside of a word"):
         own(tmp_path, parser, train=path, val=train)
-    with pytest.raises(ValueError, match=r"'train' must end in .csv, .tsv, .jsonl"):
+    with pytest.raises(ValueError, match=r"'train' must end in .csv, .tsv, .jsonl, .parquet"):
         own(tmp_path, parser, train="x.txt")
     with pytest.raises(FileNotFoundError, match="no file .*none.jsonl, which is 'test'"):
         own(tmp_path, parser, "test", train=train, test=tmp_path / "none.jsonl")

@@ -117,8 +117,15 @@ def test_cls_sees_every_word_over_any_edges(short, corpus):
         assert seen >= set((data.node_type == NodeType.WORD).nonzero().view(-1).tolist()), model
 
 
+def test_graphs_by_rules_of_graphdep_need_no_pybart(short, corpus, tmp_path, no_pybart):
+    settings = {**corpus, **short, "task": "sick-e", "arcs": "ud++"}
+    result = train(TrainConfig.of("bert-dam-ud", **settings), tmp_path)
+    again = evaluate_own(tmp_path / "best.ckpt")
+    assert again["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"], rel=1e-6)
+
+
 def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkeypatch):
-    def enhanced(sentences, level="enhanced++", source="pybart"):
+    def enhanced(sentences, level="enhanced++"):
         return [
             dataclasses.replace(
                 s, deps=[[("2", "nsubj:of_old")], [("0", "root")], [("2", f"obj:x{number}"), ("1", "xy")]]

@@ -154,7 +154,7 @@ def test_rows_that_are_none(predict, tmp_path, row, message):
 
 def test_files_of_another_kind(run, predict, checkpoint, tmp_path):
     (tmp_path / "new.conllu").write_text("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
-    assert "must end in .csv, .tsv, .jsonl" in predict("new.conllu").stderr
+    assert "must end in .csv, .tsv, .jsonl, .parquet" in predict("new.conllu").stderr
     (tmp_path / "new.csv").write_text("text\nRain <e1>falls\n")
     assert "new.csv:2: the tag <e1> does not close" in predict("new.csv").stderr
     plain = write_span_rows(tmp_path / "plain.jsonl", tiny_span_rows())

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import fcntl
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -69,7 +72,8 @@ def test_a_row_waits_for_its_tuning_and_takes_the_best(campaign):
         key = RunKey(table.digest, "dt", f"lr={value}", 0)
         first.ledgers["d0"].add(key, {"val_accuracy": score, "epochs": 1, "seconds_per_epoch": 1})
     again = campaign(values)
-    assert keys(again)[-2:] == [("d0", "", 0, "dt"), ("d0", "", 1, "dt")]
+    assert keys(again)[-1:] == [("d0", "", 1, "dt")]  # the best try is the run of seed 0
+    assert again.ledgers["d0"].scores(table.digest, "dt", "val_accuracy") == {0: 0.8}
     config = again.config(design, table, RunKey(table.digest, "dt", "", 1))
     assert (config.lr, config.seed) == (0.2, 1)  # the first of equal ones
     assert again.config(design, table, RunKey(table.digest, "dt", "lr=0.3", 0)).lr == 0.3
@@ -89,7 +93,7 @@ def test_a_table_may_take_what_another_is_tuned_to(campaign):
             scores = {"val_accuracy": float(lr == better), "epochs": 1, "seconds_per_epoch": 1}
             first.ledgers["d0"].add(RunKey(large.digest, row, f"lr={lr}", 0), scores)
     again = campaign({**values, "claims": []})
-    assert [key.digest for _, _, key in again.left()] == [small.digest] * 2 + [large.digest] * 2
+    assert [key.digest for _, _, key in again.left()] == [small.digest] * 2  # large's are those of the tries
     for row, better in (("transformer", 0.1), ("dt", 0.2)):
         assert again.config(design, small, RunKey(small.digest, row, "", 0)).lr == better
 
@@ -204,3 +208,62 @@ def test_a_worker_that_is_killed_is_replaced(campaign, monkeypatch):
     (state,) = first.states()
     assert (state.done, state.failed) == (0, 1)
     assert "the process ended with code" in state.errors["dt_seed0"]
+
+
+def test_rows_that_have_learnt_nothing_conclude_nothing(campaign):
+    equal = {"claims": [{**CLAIM, "expected": "equal", "smallest": 0.5}]}
+    for floor, verdict in (
+        ({"floor_test_accuracy": 0.5}, "undecided (both rows are no better than no skill)"),
+        ({"floor_test_accuracy": 0.4}, "reproduced"),
+        (
+            {"floor_frozen_test_accuracy": 0.7},
+            "undecided (dt is no better than the encoder before its training)",
+        ),
+    ):
+        made = campaign(equal)
+        (design,) = made.designs
+        for row in ("dt", "transformer"):
+            for seed in (0, 1):
+                scores = {"test_accuracy": 0.5, "epochs": 1, "seconds_per_epoch": 1, **floor}
+                made.ledgers["d0"].add(RunKey(design.tables[0].digest, row, "", seed), scores)
+        (found,) = decide(made)
+        assert found["verdict"] == verdict
+
+
+def test_a_run_that_another_process_does_is_left_to_it(campaign, tmp_path):
+    first = campaign({"rows": ["dt"], "seeds": 1, "claims": []})
+    design, _, key = next(first.left())
+    folder = first.folder(design, key)
+    folder.mkdir(parents=True)
+    told: list[str] = []
+    first.say = told.append
+    with open(folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first.run(minutes=2)
+    assert told[-1] == "left out, another process is at it: d0 dt seed 0"
+    (state,) = first.states()
+    assert (state.done, state.failed, state.left) == (0, 0, 1)
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    code = (
+        "import multiprocessing, os, sys\n"
+        "from pathlib import Path\n"
+        "from graphdep.training.evidence.worker import Worker\n"
+        "if __name__ == '__main__':\n"
+        "    worker = Worker(multiprocessing.get_context('spawn'), Path(sys.argv[1]))\n"
+        "    print(worker.process.pid, flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    script = tmp_path / "start.py"
+    script.write_text(code)
+    command = [sys.executable, str(script), str(tmp_path / "log")]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pid = int(started.stdout.readline())
+    time.sleep(1)
+    started.kill()
+    started.communicate()
+    end = time.monotonic() + 60
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{pid}").exists()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,12 @@ def test_ours_can_be_read():
     for design in designs:
         assert design.title.endswith("?"), design.name
         assert all(not Path(path).is_absolute() for path in design.files.values())
+
+
+def test_no_design_of_ours_looks_for_more_than_was_published():
+    """Else "not reproduced" could be said of an effect that is there."""
+    for design in read_designs(OURS):
+        for claim in design.claims:
+            found = re.fullmatch(r"[+-]?(\d*\.\d+)", claim.published)
+            if found and claim.expected != "equal":
+                assert claim.smallest <= float(found[1]), claim.name

@@ -42,3 +42,13 @@ def test_errors(tmp_path, text, message):
     (tmp_path / "one.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         Ledger(tmp_path / "one.csv")
+
+
+def test_two_processes_keep_each_other_s_runs(tmp_path):
+    one, other = Ledger(tmp_path / "d.csv"), Ledger(tmp_path / "d.csv")
+    for seed in range(3):
+        one.add(RunKey("d", "dt", "", seed), {"f1": 0.5})
+        other.add(RunKey("d", "tree", "", seed), {"f1": 0.25})
+    kept = Ledger(tmp_path / "d.csv")
+    assert kept.scores("d", "dt", "f1") == {0: 0.5, 1: 0.5, 2: 0.5}
+    assert kept.scores("d", "tree", "f1") == {0: 0.25, 1: 0.25, 2: 0.25}

@@ -47,7 +47,8 @@ def write(folder: Path, rule, sizes=(("train", 60), ("val", 20), ("test", 40))) 
 
 
 def ask(folder: Path, rule, **options) -> dict:
-    settings = write(folder, rule) | {"outside": "none"}
+    own = {name: options.pop(name) for name in ("max_epochs", "lr") if name in options}
+    settings = write(folder, rule) | {"outside": "none"} | own
     given = {"seeds": 3, "minutes": 30, "bound": 0.05, "console": QUIET, **options}
     return needs_structure("labels", folder / "runs", settings=settings, **given)
 
@@ -84,6 +85,12 @@ def test_words_decide(tmp_path):
     assert found["smallest_visible_effect"] < 0.05
 
 
+def test_models_that_have_learnt_nothing_deny_nothing(tmp_path):
+    found = ask(tmp_path, of_word, max_epochs=1, lr=1e-6)
+    assert found["verdict"] == "undecided", found["sentences"]
+    assert "the plain model is no better than no skill" in found["sentences"][-1]
+
+
 def test_nothing_decides(tmp_path):
     found = ask(tmp_path, of_chance, bound=0.001)
     assert found["verdict"] == "undecided", found["sentences"]
@@ -108,9 +115,17 @@ def test_verdicts(plain, random, maximize, verdict):
     assert (found["verdict"], found["smallest_visible_effect"]) == (verdict, 0.3)
     part = module._verdict(plain, random, 0.02, maximize, False)
     assert part["verdict"] == verdict.replace("no", "undecided")
-    told = module._worth(part, 0.02, part["excluded"], "100 of 2,000 examples")
+    said = {"over": part["over"], "excluded": part["excluded"], "part": "100 of 2,000 examples"}
+    told = module._worth(part, 0.02, learnt=True, **said)
+    if verdict == "undecided" and part["over"]:
+        assert "than random trees" in told
+        return
+    if part["over"] and part["verdict"] == "undecided":
+        return  # real, and too small
     assert "the 100 of 2,000 examples that fit into the time" in told
     assert ("(more --minutes)" in told) == (verdict == "no")
+    if verdict != "yes":
+        assert "no better than no skill" in module._worth(part, 0.02, learnt=False, **said)
 
 
 def test_as_many_examples_as_there_is_time_for():

@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import torch
 from torch import Tensor
-from typing_extensions import Unpack
 
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.base.parsed_dataset import Example

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.drawn_val import DrawnVal
 from graphdep.datasets.base.own_files import OwnFiles
@@ -34,11 +32,11 @@ class OwnLabels(OwnFiles, LabelDataset):
     r"""The user's own sentences with a label for each word, or for some of them.
 
     =============================  ===========================================================================
-    ``.jsonl``                     a line is ``{"words": [...], "labels": [...]}``; ``null`` in ``labels`` is
-                                   a word that is not scored. There may be a ``mark``, the number of one
-                                   word, from 0, as which the labels see the sentence; and ``head`` and
-                                   ``deprel``, of each word the number of its governor, from 1, 0 for the
-                                   root, and its relation to it
+    ``.jsonl``, ``.parquet``       a line or row is ``{"words": [...], "labels": [...]}``; ``null`` in
+                                   ``labels`` is a word that is not scored. There may be a ``mark``, the
+                                   number of one word, from 0, as which the labels see the sentence; and
+                                   ``head`` and ``deprel``, of each word the number of its governor, from 1, 0
+                                   for the root, and its relation to it
     ``.conllu``                    trees, and labels in the column that :obj:`key` names; the marked word of a
                                    sentence, where there is one, has the key :obj:`mark_key` in MISC or FEATS
     ``.tsv``, ``.txt``,            a word and its label a line, separated by a tab or blanks, and a blank line

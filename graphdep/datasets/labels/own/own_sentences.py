@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from graphdep.datasets.base.raw import read_lines, row_error
 from graphdep.datasets.base.row_keys import check_keys
 from graphdep.datasets.base.row_words import TREE, row_tree, row_words
-from graphdep.datasets.base.text_rows import TextRow, read_text_rows
+from graphdep.datasets.base.text_rows import OBJECTS, TextRow, read_text_rows
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.datasets.labels.own.doc_bin import read_doc_bin
@@ -20,7 +20,7 @@ from graphdep.sentence import Sentence
 COLUMN_FILES = (".tsv", ".txt", ".conll")
 KEYED_FILES = (".conllu", ".spacy")
 """Files in which a key says where the labels are."""
-SUFFIXES = (".jsonl", *KEYED_FILES, *COLUMN_FILES)
+SUFFIXES = (*OBJECTS, *KEYED_FILES, *COLUMN_FILES)
 
 
 KEYS = ("words", "labels", "mark", *TREE)
@@ -63,7 +63,7 @@ def read_own_sentences(
     """
     check_label_file("path", path)
     suffix = path.suffix.lower()
-    if suffix == ".jsonl":
+    if suffix in OBJECTS:
         return OwnSentences([_of_object(row) for row in read_text_rows(path, ["words", "labels"])])
     if suffix == ".conllu":
         placed = zip(sentence_places(path), _trees(path))

@@ -6,9 +6,7 @@ import os
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.label_dataset import LabelDataset

@@ -7,9 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.word_options import WordOptions

@@ -6,9 +6,7 @@ import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from typing_extensions import Unpack
+from typing import Any, Unpack
 
 from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.parsed_dataset import Example

@@ -209,7 +209,7 @@ def test_files_that_cannot_be_read(load, tmp_path):
         load(train=path)
     with pytest.raises(FileNotFoundError, match=r"no file .*gone.jsonl, which is 'train'"):
         load(train=tmp_path / "gone.jsonl")
-    message = "'train' must end in .jsonl, .conllu, .spacy, .tsv, .txt, .conll (got 'x.csv')"
+    message = "'train' must end in .jsonl, .parquet, .conllu, .spacy, .tsv, .txt, .conll (got 'x.csv')"
     with pytest.raises(ValueError, match=re.escape(message)):
         load(train="x.csv")
     (tmp_path / "bad.conllu").write_text("1\ta\t_\tX\t_\t_\t7\troot\t_\t_\n\n")

@@ -1,0 +1,207 @@
+"""Stanza's own models with less work for the same trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from types import MethodType
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence
+
+from graphdep.parsing.best_trees import best_trees
+
+_STANZA = ("1.15.",)
+# Words whose relations are scored at once: the products for one word are 20 KB in the package's own model.
+_WORDS = 512
+# How many different words and tags are remembered: at most 60 MB.
+_MEMORY = 50_000
+_BATCHES = {"tokenize": 256, "depparse": 1500}  # texts, words
+
+
+def take_shortcuts(pipeline: Any) -> None:
+    """Makes the models of a stanza pipeline do what they do in less time.
+
+    Replaced are, on these objects alone and only where they are the very classes that are known here:
+
+    - the last step of the graph parser. Stanza scores every relation of every pair of words and searches the
+      best tree in Python. Here the tree comes first (:func:`~graphdep.parsing.best_trees.best_trees`), and
+      relations are scored for a word and its governor alone;
+    - the character model: it reads a word once, not each time that it comes;
+    - the tokenizer: it works on characters, not on the places that fill up shorter texts;
+    - vocabularies: what was looked up is remembered, as that of features is a loop in Python.
+
+    This leans on what these classes do inside: it is done for the stanza it was written for, 1.15, and later
+    ones are left as they are.
+
+    Sums are made in another order, so that scores differ in their last digits, as they do between batches
+    of other sizes.
+
+    Args:
+        pipeline: The pipeline.
+    """
+    import stanza
+
+    processors = getattr(pipeline, "processors", {}) if stanza.__version__.startswith(_STANZA) else {}
+    for name in ("tokenize", "pos", "depparse"):
+        processor = processors.get(name)
+        if hasattr(getattr(processor, "trainer", None), "model"):
+            _quicken(processor)
+
+
+def _quicken(processor: Any) -> None:
+    from stanza.models.common.char_model import CharacterModel
+    from stanza.models.depparse.model import GraphParser
+    from stanza.models.pos.trainer import Trainer as TaggerTrainer
+    from stanza.models.tokenization.model import Tokenizer
+
+    trainer, model = processor.trainer, processor.trainer.model
+    if type(model) is Tokenizer and model.charmodel is None and model.args["conv_res"] is None:
+        model.forward = MethodType(_cut, model)
+        trainer.args["batch_size"] = _BATCHES["tokenize"]
+    if type(model) is GraphParser and not _other_scores(model.args):
+        model.predict = MethodType(_predict, model)
+        processor.config["batch_size"] = _BATCHES["depparse"]
+    if type(trainer) is TaggerTrainer:
+        trainer.predict = MethodType(_tag, trainer)
+    for name in getattr(trainer.vocab, "keys", tuple)():
+        trainer.vocab[name].unit2id = lru_cache(_MEMORY)(trainer.vocab[name].unit2id)
+    characters: Any = getattr(model, "charmodel", None)
+    if type(characters) is CharacterModel and not characters.pad:
+        characters.forward = _WordsOnce(characters.forward)
+
+
+def _other_scores(args: dict[str, Any]) -> bool:
+    return any(args.get(key) for key in ("use_arc_embedding", "linearization", "distance"))
+
+
+class _WordsOnce:
+    """The forward pass of a character model, for words that it has not read before."""
+
+    def __init__(self, forward: Callable[..., Any]) -> None:
+        self.forward = forward
+        self.places: dict[bytes, int] = {}
+        self.known: Tensor | None = None
+
+    def __call__(
+        self, chars: Tensor, mask: Tensor, order: Sequence[int], sentences: Sequence[int], lengths: list[int]
+    ) -> PackedSequence:
+        rows = chars.cpu().numpy()
+        names = [row[:length].tobytes() for row, length in zip(rows, lengths)]
+        if len(self.places) > _MEMORY:
+            self.places, self.known = {}, None
+        # Words come by length, the longest first, and so do the new ones among them.
+        new = [row for row, name in enumerate(names) if self._is_new(name)]
+        if new:
+            short = [lengths[row] for row in new]
+            read = self.forward(chars[new], mask[new], range(len(new)), [len(new)], short).data
+            self.known = read if self.known is None else torch.cat([self.known, read])
+        assert self.known is not None
+        words = self.known.new_empty(len(names), self.known.size(1))
+        words[torch.as_tensor(order)] = self.known[torch.as_tensor([self.places[name] for name in names])]
+        return pack_sequence(words.split(list(sentences)))
+
+    def _is_new(self, name: bytes) -> bool:
+        number = len(self.places)
+        return self.places.setdefault(name, number) == number
+
+
+def _cut(model: Any, units: Tensor, features: Tensor, lengths: list[int], raw: Any = None) -> Tensor:
+    """What ``Tokenizer.forward`` gives: per character the logarithms of the chances of what ends there."""
+
+    def packed(data: Tensor) -> PackedSequence:
+        return PackedSequence(data, states.batch_sizes)
+
+    inputs = torch.cat([model.embeddings(units), features], 2)
+    states = pack_padded_sequence(inputs, lengths, batch_first=True)
+    data = model.rnn(states)[0].data
+    ends = [layer(data) for layer in _layers(model, "")]
+    if model.args["hierarchical"]:
+        sharp = model.args["hier_invtemp"]
+        data = data * (1 - torch.sigmoid(-ends[0] * sharp)) if sharp > 0 else data
+        data = model.rnn2(packed(data))[0].data
+        ends = [end + layer(data) for end, layer in zip(ends, _layers(model, "2"))]
+    (no, yes), (same, new), *mwt = ((F.logsigmoid(-end), F.logsigmoid(end)) for end in ends)
+    kinds = [no]
+    for word in mwt[0] if mwt else [torch.zeros_like(yes)]:
+        kinds += [yes + same + word, yes + new + word]
+    return pad_packed_sequence(packed(torch.cat(kinds, 1)), batch_first=True)[0]
+
+
+def _layers(model: Any, level: str) -> list[Any]:
+    kinds = ["tok", "sent", "mwt"] if model.args["use_mwt"] else ["tok", "sent"]
+    return [getattr(model, f"{kind}_clf{level}") for kind in kinds]
+
+
+def _tag(trainer: Any, batch: Any, unsort: bool = True, extra_columns: bool = False) -> Any:
+    """What the tagger's ``Trainer.predict`` gives: per sentence, the tags of each of its words."""
+    if extra_columns or not unsort:
+        return type(trainer).predict(trainer, batch, unsort, extra_columns)
+    from stanza.models.pos.trainer import unpack_batch
+
+    trainer.model.eval()
+    device = next(trainer.model.parameters()).device
+    inputs, order, word_order, lengths, word_lengths, text = unpack_batch(batch, device)
+    found = trainer.model(*inputs, word_order, lengths, word_lengths, text)[1]
+    real = torch.arange(found[0].size(1)) < torch.as_tensor(lengths)[:, None]
+    columns = [
+        _spelt(trainer.vocab[column.name], tags.cpu()[real])
+        for column, tags in zip(trainer.model.tag_columns, found)
+        if column.output
+    ]
+    words = [list(word) for word in zip(*columns)]
+    sentences: list[Any] = [None] * len(lengths)
+    for place, (start, end) in zip(order, pairwise([0, *torch.as_tensor(lengths).cumsum(0).tolist()])):
+        sentences[place] = words[start:end]
+    return sentences
+
+
+def _spelt(vocab: Any, tags: Tensor) -> list[str]:
+    """The tags of words; features, a number for each, are spelt once for each set of them."""
+    if tags.dim() == 1:
+        return vocab.unmap(tags.tolist())
+    different, number = tags.unique(dim=0, return_inverse=True)
+    names = vocab.unmap(different.tolist())
+    return [names[i] for i in number.tolist()]
+
+
+def _predict(model: Any, *batch: Any, resolve_head_constraints: bool = False) -> list[list[list[Any]]]:
+    """What ``GraphParser.predict`` gives: per sentence, governor and relation of each of its words."""
+    if resolve_head_constraints:
+        return type(model).predict(model, *batch, resolve_head_constraints=True)
+    lengths = torch.as_tensor(batch[12])
+    words = model.embed(*batch)
+    scores = model.unlabeled(words, words).squeeze(3)
+    heads = best_trees(scores.cpu(), lengths)
+    real = torch.arange(words.size(1)) < lengths[:, None]
+    real[:, 0] = False
+    sentence, place = real.nonzero(as_tuple=True)
+    governors = heads[sentence, place]
+    names = model.vocab["deprel"].unmap(_relations(model.deprel, words, sentence, place, governors))
+    pairs = [[head, name] for head, name in zip(governors.tolist(), names)]
+    return [pairs[start:end] for start, end in pairwise([0, *(lengths - 1).cumsum(0).tolist()])]
+
+
+def _relations(scorer: Any, words: Tensor, sentence: Tensor, place: Tensor, governors: Tensor) -> list[int]:
+    """Numbers, in the vocabulary, of the best relations of words to their governors."""
+    from stanza.models.common.vocab import VOCAB_PREFIX_SIZE
+
+    bilinear = scorer.scorer.W_bilin
+    left, right = (_with_one(scorer.hidden_func(layer(words))) for layer in (scorer.W1, scorer.W2))
+    best: list[int] = []
+    for start in range(0, len(place), _WORDS):
+        some = slice(start, start + _WORDS)
+        dependents = left[sentence[some], place[some]]
+        heads = right[sentence[some], governors[some]]
+        products = (dependents @ bilinear.weight.flatten(1)).view(len(dependents), heads.size(1), -1)
+        scores = (heads[:, None] @ products).squeeze(1) + bilinear.bias
+        best += (scores.argmax(1) + VOCAB_PREFIX_SIZE).tolist()
+    return best
+
+
+def _with_one(x: Tensor) -> Tensor:
+    return torch.cat([x, x.new_ones(*x.shape[:-1], 1)], -1)

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pytest
+
+from graphdep.datasets import CSVTexts, OwnLabels, OwnSpans, from_hf
+
+datasets = pytest.importorskip("datasets", reason="needs the library datasets")
+
+
+def of(columns, **features):
+    known = datasets.Dataset.from_dict(columns).features
+    return datasets.Dataset.from_dict(columns, features=datasets.Features({**known, **features}))
+
+
+CLASSES = datasets.ClassLabel(names=["bad", "good"])
+FILMS = {"sentence": ["A fine film.", "So dull."] * 10, "label": [1, 0] * 10, "idx": list(range(20))}
+
+
+@pytest.fixture
+def root(tmp_path):
+    return {"root": tmp_path / "hf", "parser": "chain"}
+
+
+def test_texts_have_the_names_of_their_classes(root):
+    parts = datasets.DatasetDict({"train": of(FILMS, label=CLASSES), "validation": of(FILMS, label=CLASSES)})
+    made = from_hf(parts, text="sentence", **root)
+    assert {name: (type(part), len(part)) for name, part in made.items()} == {
+        "train": (CSVTexts, 20),
+        "val": (CSVTexts, 20),
+    }
+    assert made["train"].labels == ("bad", "good")
+    assert made["train"][0].y.tolist() == [1]
+    again = from_hf(parts, text="sentence", **root)
+    assert len([*(root["root"]).glob("*.jsonl")]) == 2  # the same content, the same files
+    assert again["val"][1].y.tolist() == [0]
+
+
+def test_a_dataset_alone_is_for_training_and_validation_is_drawn(root):
+    made = from_hf(of(FILMS), text="sentence", **root)
+    assert {name: len(part) for name, part in made.items()} == {"train": 18, "val": 2}
+    assert made["train"].labels == (0, 1)
+
+
+def test_pairs_and_numbers(root):
+    rows = of({"a": ["One man.", "Two men."] * 5, "b": ["A man.", "Dogs."] * 5, "score": [4.5, 1.0] * 5})
+    made = from_hf(rows, text=("a", "b"), label="score", goal="regression", **root)
+    assert made["train"].num_classes == 1
+    assert made["train"][0].y.dtype.is_floating_point
+
+
+def test_words(root):
+    tags = datasets.List(datasets.ClassLabel(names=["O", "B-PER"]))
+    rows = of({"tokens": [["Ann", "sings"], ["It", "rains"]], "ner_tags": [[1, 0], [0, 0]]}, ner_tags=tags)
+    made = from_hf({"train": rows, "dev": rows}, words="tokens", label="ner_tags", scheme="bio", **root)
+    assert isinstance(made["train"], OwnLabels)
+    assert made["train"].labels[:2] == ("O", "B-PER")
+    assert made["val"][0].y.tolist() == [1, 0]
+
+
+def test_spans(root):
+    rows = {"text": ["Rain makes mud."] * 4, "at": [[[0, 4], [11, 14]]] * 4, "label": ["cause", "other"] * 2}
+    made = from_hf({"train": of(rows), "val": of(rows)}, text="text", spans="at", **root)
+    assert isinstance(made["train"], OwnSpans)
+    assert made["train"].labels == ("cause", "other")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either 'text' or 'words' must name columns"),
+        ({"text": "sentence", "words": "w"}, "either 'text' or 'words'"),
+        ({"text": "film"}, "train: no column 'film'; the columns are sentence, label, idx"),
+        ({"text": ("sentence", "b"), "spans": "at"}, "'text' must name one column where there are 'spans'"),
+        ({"text": "sentence", "splits": {"train": "all"}}, "no split 'all' for 'train'; there are train"),
+        (
+            {"text": "sentence", "splits": {"dev": "train"}},
+            "'splits' are of train, val, test \\(got 'dev'\\)",
+        ),
+        ({"text": "sentence", "splits": {"val": "train"}}, "no split to train on"),
+    ],
+)
+def test_errors_name_what_is_wrong(root, options, message):
+    with pytest.raises(ValueError, match=message):
+        from_hf(of(FILMS), **options, **root)
+
+
+def test_splits_that_are_not_known_and_labels_that_are_none(root):
+    films = of(FILMS, label=CLASSES)
+    parts = datasets.DatasetDict({"train": films, "validation_matched": films})
+    with pytest.raises(ValueError, match="a split 'validation_matched' among train, validation_matched: say"):
+        from_hf(parts, text="sentence", **root)
+    chosen = {"train": "train", "val": "validation_matched"}
+    assert len(from_hf(parts, text="sentence", splits=chosen, **root)["val"]) == 20
+    hidden = of({"sentence": ["A film."], "label": [-1], "idx": [0]}, label=CLASSES)
+    with pytest.raises(
+        ValueError, match="test, row 0: 'label' is none of the classes bad, good \\(got -1\\)"
+    ):
+        from_hf({"train": films, "test": hidden}, text="sentence", **root)
+    with pytest.raises(ValueError, match="'data' must be a Dataset or DatasetDict \\(got list\\)"):
+        from_hf([1], text="sentence", **root)

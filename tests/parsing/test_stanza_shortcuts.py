@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import gc
+
+import pytest
+import stanza
+
+from graphdep.parsing import BundledParser, stanza_shortcuts
+
+TEXTS = [
+    "He didn't see the dogs that his sister's friends had bought. Why not? I can't say!",
+    "A dog barks.",
+    "",
+    "Colourless green ideas sleep furiously; so does the man on the hill with the telescope, said Mary.",
+    "no capitals no stops what now 12,000 3.5 http://example.org :-)",
+    "\u200b 我 \ud800 ... ( ( ) A, B and C",
+    "is is is is is",
+]
+WORDS = [["dog"], ["can't", "a b", "\t"], ["The", "the", "THE"], ["x" * 500, "is", "long"], ["to"] * 30]
+
+
+@pytest.fixture(scope="module")
+def quick():
+    return BundledParser(use_gpu=False)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    parser = BundledParser(use_gpu=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stanza_shortcuts, "take_shortcuts", lambda pipeline: None)
+        parser.parse(["Load it."])
+    return parser
+
+
+def test_they_are_taken_of_the_stanza_that_is_installed(quick, plain):
+    quick.parse(["Load it."])
+    for parser, taken in ((quick, True), (plain, False)):
+        processors = parser._engine.pipeline.processors
+        assert ("predict" in vars(processors["depparse"].trainer.model)) == taken
+        assert ("predict" in vars(processors["pos"].trainer)) == taken
+        assert ("forward" in vars(processors["tokenize"].trainer.model)) == taken
+        assert ("forward" in vars(processors["pos"].trainer.model.charmodel)) == taken
+
+
+def test_parses_are_the_same(quick, plain):
+    assert quick.parse(TEXTS) == plain.parse(TEXTS)
+    assert quick.parse_words(WORDS) == plain.parse_words(WORDS)
+    assert quick.tokenize(TEXTS) == plain.tokenize(TEXTS)
+    assert quick.failures == plain.failures == 0
+
+
+def test_they_are_the_same_once_the_memory_is_full(quick, plain, monkeypatch):
+    monkeypatch.setattr(stanza_shortcuts, "_MEMORY", 3)
+    assert quick.parse(TEXTS[:2]) == plain.parse(TEXTS[:2])
+    assert quick.parse(TEXTS[3:4]) == plain.parse(TEXTS[3:4])
+    characters = quick._engine.pipeline.processors["pos"].trainer.model.charmodel.forward
+    assert len(characters.places) == len(characters.known) < 30
+
+
+def test_repaired_heads_and_unsorted_tags_are_stanzas_own(quick, plain):
+    """Options that the engine does not use, and other callers of the same pipeline may."""
+    documents = []
+    for parser in (quick, plain):
+        pipeline = parser._engine.pipeline
+        config = pipeline.processors["depparse"].config
+        config["resolve_head_constraints"] = True
+        try:
+            documents.append(pipeline.process(TEXTS[0]).to_dict())
+        finally:
+            config["resolve_head_constraints"] = False
+    assert documents[0] == documents[1]
+
+
+def test_later_versions_are_left_as_they_are(monkeypatch):
+    parser = BundledParser(use_gpu=False)
+    monkeypatch.setattr(stanza, "__version__", "1.16.0")
+    assert "predict" not in vars(parser._engine.pipeline.processors["depparse"].trainer.model)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_again_after_a_chunk(quick, enabled):
+    try:
+        (gc.enable if enabled else gc.disable)()
+        quick.parse(TEXTS[:1])
+        quick.parse_words(WORDS[:1])
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()

@@ -1,0 +1,119 @@
+"""The source distribution and the wheel: what is in them, and that they work where the repository is not."""
+
+from __future__ import annotations
+
+import email
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info")
+BUILD = (
+    "import sys, setuptools.build_meta as build; print(getattr(build, 'build_' + sys.argv[1])(sys.argv[2]))"
+)
+MEBIBYTE = 2**20
+
+
+def built(kind: str, source: Path, target: Path) -> Path:
+    command = [sys.executable, "-W", "ignore", "-c", BUILD, kind, str(target)]
+    run = subprocess.run(command, cwd=source, capture_output=True, text=True, check=True)
+    return target / run.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory) -> Path:
+    source = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE", "constraints.txt"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "graphdep", source / "graphdep", ignore=LEFT_OUT)
+    return built("sdist", source, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory) -> Path:
+    """Built from the source distribution, as an installer does it."""
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    (source,) = unpacked.iterdir()
+    return built("wheel", source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    target = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(target)
+    return target
+
+
+def run(installed: Path, *command: str) -> str:
+    """Runs Python where the only graphdep is the installed one."""
+    env = {**os.environ, "PYTHONPATH": str(installed), "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        [sys.executable, *command], cwd=installed, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_has_the_package_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    package = ROOT / "graphdep"
+    files = [*package.rglob("*.py"), package / "py.typed"]
+    files += [path for path in (package / "parsing" / "bundled").iterdir() if path.is_file()]
+    assert names == {path.relative_to(ROOT).as_posix() for path in files}
+    assert wheel.stat().st_size < 25 * MEBIBYTE
+
+
+def test_the_source_distribution_has_what_the_wheel_needs_and_no_data(sdist):
+    with tarfile.open(sdist) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    assert {"pyproject.toml", "LICENSE", "README.md", "graphdep/py.typed"} <= {*names}
+    tops = {name.partition("/")[0] for name in names} - {""}
+    assert tops <= {
+        "graphdep",
+        "graphdep.egg-info",
+        "pyproject.toml",
+        "LICENSE",
+        "README.md",
+        "setup.cfg",
+        "PKG-INFO",
+    }
+    assert sdist.stat().st_size < 25 * MEBIBYTE
+
+
+def test_the_metadata_say_where_it_runs_and_under_which_licence(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        said = email.message_from_bytes(archive.read(name))
+        licences = [name for name in archive.namelist() if ".dist-info/licenses/" in name]
+    assert said["Requires-Python"] == ">=3.11"
+    assert said["License-Expression"] == "MIT AND CC-BY-SA-4.0 AND PDDL-1.0"
+    assert len(licences) == len(said.get_all("License-File")) == 3
+    assert {url.partition(",")[0] for url in said.get_all("Project-URL")} >= {
+        "Documentation",
+        "Source",
+        "Changelog",
+    }
+    pythons = [one.rpartition(" ")[2] for one in said.get_all("Classifier") if ":: 3." in one]
+    assert pythons == ["3.11", "3.12", "3.13", "3.14"]
+
+
+def test_what_is_installed_parses_and_answers(installed):
+    assert run(installed, "-m", "graphdep", "--version").strip()
+    parse = (
+        "import graphdep, graphdep.parsing as parsing; print(graphdep.__file__);"
+        "print(parsing.resolve_parser('bundled').parse(['She sings.'])[0][0].deprel)"
+    )
+    where, deprel = run(installed, "-c", parse).splitlines()[-2:]
+    assert Path(where).parent == installed / "graphdep"
+    assert "root" in deprel
