@@ -13,6 +13,7 @@ from graphdep.cli.ablate import ablate
 from graphdep.cli.attention import attention
 from graphdep.cli.compare import compare
 from graphdep.cli.demo import demo
+from graphdep.cli.draw import draw
 from graphdep.cli.embed import embed
 from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
@@ -61,6 +62,7 @@ def main(
 for command in (
     demo,
     parse,
+    draw,
     train,
     evaluate,
     generate,

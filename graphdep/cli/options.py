@@ -151,20 +151,22 @@ LimitEval = Annotated[
         rich_help_panel=_DATA,
     ),
 ]
-_EDGES = (
+EDGE_NAMES = (
     "dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, lisa, transformer, transformer-utterance, or your "
 )
-_EDGES += "own: package.module:Name, which is imported, from this folder, too."
+EDGE_NAMES += "own: package.module:Name, which is imported, from this folder, too."
 Edges = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help=f"Edges instead of the model's own: {_EDGES}", rich_help_panel=_RUN),
+    typer.Option(
+        metavar="NAME", help=f"Edges instead of the model's own: {EDGE_NAMES}", rich_help_panel=_RUN
+    ),
 ]
 RowEdges = Annotated[
     list[str] | None,
     typer.Option(
         metavar="A,B,...",
         help="Edges instead of the models' own; several, separated by commas, are the rows, of one model: "
-        f"{_EDGES}",
+        f"{EDGE_NAMES}",
         rich_help_panel=_RUN,
     ),
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from graphdep.visualization.picture import Picture
 from graphdep.visualization.style import COLOURS, INK, PALE
 
 
@@ -32,7 +33,7 @@ def plot_ablation(
     rows = {model: list(scores) for model, scores in values.items() if scores}
     if not rows:
         raise ValueError("'values' has no run to show")
-    figure = Figure(figsize=(7.2, 1.7 + 0.5 * len(rows)), layout="constrained")
+    figure = Picture(figsize=(7.2, 1.7 + 0.5 * len(rows)), layout="constrained")
     axes = figure.subplots()
     for place, scores in enumerate(rows.values()):
         mean = sum(scores) / len(scores)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch_geometric.utils import to_dense_adj
 
+from graphdep.visualization.picture import Picture
 from graphdep.visualization.style import check_labels, label_matrix
 
 
@@ -46,7 +47,7 @@ def plot_attention(
     columns = 2 if len(maps) == 4 else min(3, len(maps))
     rows = math.ceil(len(maps) / columns)
     side = 1.4 + 0.32 * len(labels)
-    figure = Figure(figsize=(columns * side + 0.6, rows * side + 0.7), layout="constrained")
+    figure = Picture(figsize=(columns * side + 0.6, rows * side + 0.7), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flat
     cells = list(grid)
     for axes, weights, name in zip(cells, maps, titles):

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from graphdep.visualization.picture import Picture
 from graphdep.visualization.style import COLOURS, INK, PALE
 
 
@@ -38,7 +39,7 @@ def plot_curves(
     shown = {"loss": ["train_loss", "val_loss"]}
     if metric != "loss":
         shown[metric] = [f"val_{metric}"]
-    figure = Figure(figsize=(3.6 * len(shown), 2.7), layout="constrained")
+    figure = Picture(figsize=(3.6 * len(shown), 2.7), layout="constrained")
     for axes, (name, columns) in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown.items()):
         _draw(axes, rows, columns, best_epoch)
         axes.set_ylabel(name.replace("_", " "))

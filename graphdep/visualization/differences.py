@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
+from graphdep.visualization.picture import Picture
 from graphdep.visualization.style import COLOURS, INK, PALE
 
 
@@ -31,7 +32,7 @@ def plot_differences(
     """
     if not differences:
         raise ValueError("'differences' has no row to show")
-    figure = Figure(figsize=(7.2, 1.5 + 0.45 * len(differences)), layout="constrained")
+    figure = Picture(figsize=(7.2, 1.5 + 0.45 * len(differences)), layout="constrained")
     axes = figure.subplots()
     if bound is not None:
         axes.axvspan(-bound, bound, color=PALE, alpha=0.6, label=f"no effect larger than {bound:g}")

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from torch_geometric.data import Data
 
 from graphdep.nn.attention import AttentionLayout
+from graphdep.visualization.picture import Picture
 from graphdep.visualization.style import COLOURS, PALE, check_labels, label_matrix
 from graphdep.vocab import RelationVocab
 
@@ -40,7 +41,7 @@ def plot_edge_matrix(
     mask[target, source] = torch.where(related, 1.0 if bool(related.all()) else 2.0, 1.0)
     names = relations if layout.edge_type is not None else None
     side = 1.6 + (0.62 if names is not None else 0.34) * len(labels)
-    figure = Figure(figsize=(side, side), layout="constrained")
+    figure = Picture(figsize=(side, side), layout="constrained")
     axes = figure.subplots()
     axes.imshow(
         mask.numpy(),

@@ -12,6 +12,7 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from graphdep.sentence import Sentence
+from graphdep.visualization.picture import Picture
 from graphdep.visualization.style import COLOURS, INK
 
 _STEP = 0.75  # height of one level of arcs
@@ -43,7 +44,7 @@ def plot_tree(
     top = _STEP * max(above.values(), default=1) + 0.8
     bottom = max((_sag(pair) for pairs in sets.values() for pair in pairs), default=0.0)
     height = 0.55 * (top + bottom) + (1.0 if title or sets else 0.6)
-    figure = Figure(figsize=(max(4.0, 0.105 * x[-1] + 1.2), height), layout="constrained")
+    figure = Picture(figsize=(max(4.0, 0.105 * x[-1] + 1.2), height), layout="constrained")
     axes = figure.subplots()
     for word, place in zip(words, x):
         axes.text(place, 0, word, ha="center", va="center", fontsize=12, color=INK)
