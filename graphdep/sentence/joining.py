@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from graphdep.sentence.sentence import Row, Sentence, moved_copy, parse_deps
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Row, moved_copy, parse_deps
 
 ROOTS = ("first", "all")
 Deps = list[tuple[str, str]]

