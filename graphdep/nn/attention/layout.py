@@ -182,7 +182,10 @@ class AttentionLayout:
         low, high = torch.minimum(*self.edge_index), torch.maximum(*self.edge_index)
         if self.group is not None:
             last = _last_of_group(self.group)
-            low, high = torch.cat([low, torch.arange(self.num_nodes).to(low)]), torch.cat([high, last])
+            low, high = (
+                torch.cat([low, torch.arange(self.num_nodes, device=low.device, dtype=low.dtype)]),
+                torch.cat([high, last]),
+            )
         # A block ends with a node over whose end no pair reaches.
         begun, ended = (torch.bincount(x, minlength=self.num_nodes) for x in (low, high))
         is_end = (begun - ended).cumsum(0) == 0

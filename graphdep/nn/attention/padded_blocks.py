@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import cumsum
 
+from graphdep.nn.attention._on_cpu import on_cpu
+
 #: Numbers in a vector of the processor. Softmax and products over 31 columns take longer than over 32, so
 #: that a width which is nearly a multiple is made one; fewer columns than one vector are the worst.
 VECTOR, NEARLY = 16, 1.125
@@ -133,6 +135,7 @@ class PaddedBlocks:
         return PaddedBlocks(buckets=buckets, **moved)  # type: ignore[arg-type]
 
 
+@on_cpu
 def join_blocks(block: Tensor) -> Runs:
     """The runs of nodes with these blocks, ``[num_nodes]``, ascending; on the CPU."""
     size = torch.tensor(_join(torch.bincount(block).tolist()), dtype=torch.long)
@@ -140,6 +143,7 @@ def join_blocks(block: Tensor) -> Runs:
     return Runs(size, order, _shapes(size[order].tolist(), max(PADDING, SHARE * block.numel())))
 
 
+@on_cpu
 def pad_blocks(edge_index: Tensor, group: Tensor | None, runs: Runs) -> PaddedBlocks:
     """The padded blocks of a set of pairs, on the CPU.
 

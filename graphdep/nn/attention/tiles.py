@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from graphdep.nn.attention._on_cpu import on_cpu
 from graphdep.nn.attention.dispatch import CSR, FLASH, NUMBERED_EDGES, TILE, TILE_ROWS, kernel_of_blocks
 
 #: Byte of a pair that may attend and has no terms.
@@ -84,6 +85,7 @@ class AttentionTiles:
 TENSORS = tuple(field.name for field in fields(AttentionTiles) if field.type == "Tensor")
 
 
+@on_cpu
 def build_tiles(
     edge_index: Tensor, block: Tensor, group: Tensor | None, *, number_all: bool = False
 ) -> AttentionTiles:

@@ -101,6 +101,7 @@ def run_model(
     Nodes are given by their ids, or as vectors that stand for what ids have in the embedding table.
     """
     register()  # each time: the process may be another one than the constructor's
+    graph.position = position
     inputs: dict[str, Any] = {"position_ids": (position + anatomy.first_position)[None], **_NO_CAPTURE}
     if anatomy.num_segments:
         segment = segment if anatomy.num_segments > 1 else torch.zeros_like(segment)

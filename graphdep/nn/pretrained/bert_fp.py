@@ -32,6 +32,7 @@ def load_bert_fp(
     dtype: torch.dtype | None = None,
     dropout: float | None = None,
     backend: str = "auto",
+    windows: str = "own",
 ) -> PretrainedEncoder:
     """The encoder of a checkpoint that the public code of `"Fine-grained Post-training for Improving
     Retrieval-based Dialogue Systems" <https://aclanthology.org/2021.naacl-main.122/>`_ (BERT-FP) has written,
@@ -48,7 +49,7 @@ def load_bert_fp(
         path: The checkpoint.
         base: Folder or name of the BERT whose configuration and tokenizer it has: ``bert-base-uncased`` for
             Ubuntu, ``bert-base-chinese`` for Douban and E-commerce. Its weights are not read.
-        edges, eou, dtype, dropout, backend: As in :func:`load_encoder`.
+        edges, eou, dtype, dropout, backend, windows: As in :func:`load_encoder`.
 
     Raises:
         FileNotFoundError: If there is no checkpoint.
@@ -82,7 +83,7 @@ def load_bert_fp(
         )
     _fill(model, state, os.fspath(path), name)
     model.to(torch.float32 if dtype is None else dtype).eval()
-    return PretrainedEncoder(model, tokenizer, edges=edges, eou=eou, backend=backend)
+    return PretrainedEncoder(model, tokenizer, edges=edges, eou=eou, backend=backend, windows=windows)
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Tensor]:

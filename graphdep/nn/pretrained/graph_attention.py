@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from graphdep.io.extras import check_transformers
 from graphdep.nn.attention import AttentionLayout, EdgeTerms, edge_attention
 from graphdep.nn.pretrained._edge_sender import EdgeSender
+from graphdep.nn.pretrained._near_edges import NearEdges, near_edges
 
 NAME = "graphdep"
 
@@ -34,6 +35,9 @@ class LayerEdges:
         reads: What the layer at work reads, from :func:`keep_input` until its attention takes it.
         senders: What sends the messages of single layers, by their attention module, while an explainer looks
             at them.
+        windows: ``"own"``: a layer that sees only so many places around a word takes those edges that are
+            within them; ``"dropped"``: it takes all.
+        position: Places of the nodes in their examples, ``[num_nodes]``, for such layers.
     """
 
     shared: AttentionLayout | None
@@ -45,6 +49,21 @@ class LayerEdges:
     states: list[Tensor] | None = None
     reads: Tensor | None = None
     senders: dict[nn.Module, EdgeSender] = field(default_factory=dict)
+    windows: str = "own"
+    position: Tensor | None = None
+    _within: dict[tuple[AttentionLayout, int], NearEdges] = field(default_factory=dict)
+
+    def within(self, layout: AttentionLayout, window: int | None) -> NearEdges:
+        """The edges that a layer with a window takes, found once for all layers that share them."""
+        if window is None or self.windows == "dropped":
+            return NearEdges(layout)
+        if self.position is None:
+            raise ValueError(
+                f"a layer has a window of {window} places of its own: where the nodes are is not known"
+            )
+        if (layout, window) not in self._within:
+            self._within[layout, window] = near_edges(layout, self.position, window)
+        return self._within[layout, window]
 
 
 def keep_input(attention: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -97,23 +116,25 @@ def graph_attention(
           several of the query's
         - output: :math:`(1, |\mathcal{V}|, H, d)`
 
+    A layer with a window (ModernBERT's local ones) attends over the edges within it, unless
+    :attr:`LayerEdges.windows` says otherwise.
+
     Raises:
-        ValueError: If there are no edges, or the layer has a mask or a window of its own, which edges would
-            overrule.
+        ValueError: If there are no edges, or the layer has a mask of its own, which edges would overrule.
     """
     if graph is None:
         raise ValueError(
             "this model attends along edges: call the PretrainedEncoder around it, or give it its own "
             "attention back with model.set_attn_implementation('eager')"
         )
-    if attention_mask is not None or sliding_window is not None:
-        what = "mask" if attention_mask is not None else f"window of {sliding_window} places"
-        raise ValueError(f"{type(module).__name__} has a {what} of its own, which edges would overrule")
+    if attention_mask is not None:
+        raise ValueError(f"{type(module).__name__} has a mask of its own, which edges would overrule")
     if graph.calls is not None:
         graph.calls.append(module)
     layout = graph.own.get(module, graph.shared)
     assert layout is not None
-    terms = _terms(graph, module)
+    near = graph.within(layout, sliding_window)
+    layout, terms = near.layout, near.terms(_terms(graph, module))
     q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
     if q.size(1) != k.size(1):
         k, v = (x.repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))

@@ -26,6 +26,7 @@ def load_encoder(
     dtype: torch.dtype | None = None,
     dropout: float | None = None,
     backend: str = "auto",
+    windows: str = "own",
 ) -> PretrainedEncoder:
     """A Hugging Face encoder with its tokenizer, ready to run over edges, in evaluation mode.
 
@@ -43,6 +44,7 @@ def load_encoder(
         dtype: Type of the weights. (default: ``torch.float32``, whatever the file has)
         dropout: Dropout probability of states and attention weights alike. (default: the model's own)
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
+        windows: ``"own"`` or ``"dropped"``, see :class:`PretrainedEncoder`. (default: ``"own"``)
 
     Raises:
         ValueError: If there is no such encoder or tokenizer, weights are missing, quantised or not finite,
@@ -50,7 +52,7 @@ def load_encoder(
             wrong.
         ImportError: If transformers is not installed.
     """
-    options: dict[str, Any] = {"edges": edges, "eou": eou, "backend": backend}
+    options: dict[str, Any] = {"edges": edges, "eou": eou, "backend": backend, "windows": windows}
     if base is not None:
         return load_bert_fp(name_or_folder, base, dtype=dtype, dropout=dropout, **options)
     transformers = import_transformers()

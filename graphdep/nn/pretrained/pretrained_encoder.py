@@ -44,6 +44,9 @@ logger = logging.getLogger("graphdep.nn.pretrained")
 Edges: TypeAlias = str | BaseTransform
 
 
+WINDOWS = ("own", "dropped")
+
+
 class PretrainedEncoder(TextEncoder):
     r"""A Hugging Face encoder (BERT, RoBERTa, ELECTRA, ...) whose attention follows the edges of the data.
 
@@ -68,6 +71,9 @@ class PretrainedEncoder(TextEncoder):
         eou: The symbol at the end of an utterance. Where the tokenizer does not know it, it is added, with
             the mean of the embedding table and a little noise for a row. (default: ``"[EOU]"``)
         backend: Backend of :func:`~graphdep.nn.attention.edge_attention`. (default: ``"auto"``)
+        windows: Of a model some of whose layers see only the places around a word, such as ModernBERT:
+            ``"own"``, these attend over the edges within their window, or ``"dropped"``, over all.
+            (default: ``"own"``)
 
     The encoder is in the mode that the model is in: from :func:`load_encoder` in evaluation mode, as
     transformers has it. Call :meth:`train` before training; Lightning does not.
@@ -112,8 +118,11 @@ class PretrainedEncoder(TextEncoder):
         edges: Mapping[int, Edges] | None = None,
         eou: str = "[EOU]",
         backend: str = "auto",
+        windows: str = "own",
     ) -> None:
         super().__init__()
+        if windows not in WINDOWS:
+            raise ValueError(f"'windows' must be one of {', '.join(WINDOWS)} (got {windows!r})")
         if edges is not None and not isinstance(edges, Mapping):
             raise ValueError(
                 f"'edges' must map layers to edges, e.g. {{5: 'sia'}} (got {edges!r}): edges of all layers "
@@ -127,7 +136,7 @@ class PretrainedEncoder(TextEncoder):
         fit_vocabulary(model, tokenizer, eou)
         model.set_attn_implementation(NAME)
         model.state_hooks = [*getattr(model, "state_hooks", ()), *hook_blocks(model, self.anatomy)]
-        self.model, self.tokenizer, self.backend = model, tokenizer, backend
+        self.model, self.tokenizer, self.backend, self.windows = model, tokenizer, backend, windows
         self.tokens = SubwordTokens(tokenizer, eou=eou)
         self.hidden_channels, self.heads = self.anatomy.hidden_channels, self.anatomy.heads
         self.num_layers, self.max_length = self.anatomy.num_layers, self.anatomy.max_length
@@ -242,7 +251,8 @@ class PretrainedEncoder(TextEncoder):
 
     def extra_repr(self) -> str:
         own = f"edges={self.layer_edges}, " if self.layer_edges else ""
-        return f"{own}backend={self.backend!r}"
+        windows = "" if self.windows == "own" else f", windows={self.windows!r}"
+        return f"{own}backend={self.backend!r}{windows}"
 
     def forward(self, data: Data, return_layers: bool = False) -> Any:
         x, layers = self._run(data, self._edges_of(data), return_layers)
@@ -427,6 +437,7 @@ class PretrainedEncoder(TextEncoder):
         modules = attention_modules(self.model, self.anatomy)
         graph = edges_of_layers(data, modules, self.layer_edges, self.terms, self.backend, weights)
         graph.senders.update(zip(modules, self.senders))
+        graph.windows = self.windows
         return graph
 
     def _resolve_edges(self, edges: Mapping[int, Edges]) -> dict[int, BaseTransform]:

@@ -28,6 +28,7 @@ def add_syntax(
         encoder: The encoder, with its weights. It is changed in place.
         edges: The edges it gets, of :func:`~graphdep.training.family.pretrained_edges.pretrained_edges`.
     """
+    encoder.windows = config.windows
     if adds_nodes(edges):
         encoder.add_relations(
             M.RelationEmbedding(

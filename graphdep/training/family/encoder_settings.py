@@ -55,6 +55,8 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
             :obj:`False`, ``"sequence"``)
         type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
         max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)
+        windows: Of a pretrained encoder with layers that see only the places around a word: ``"own"`` keeps
+            to them, ``"dropped"`` takes all edges there, too. (default: ``"own"``)
         **others: As in :class:`PretrainedSettings` and :class:`ScratchSettings`.
     """
 
@@ -68,6 +70,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
     relation_links: bool = setting(False, defines=True, later=True)
     relation_position: str = setting("sequence", choices=_POSITIONS, defines=True, later=True)
     type_embedding: bool = setting(True, defines=True, later=True)
+    windows: str = setting("own", choices=("own", "dropped"), defines=True, later=True)
     # [CLS], a piece of each of two sentences, two [SEP].
     max_length: int = setting(128, at_least=5, published=True, free=True, later=True)
 
@@ -137,6 +140,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         terms = self.pretrained and self.relation_attention
         dam = self.pretrained and self.edges == "dam"
         yield _OF_PIECES, "a pretrained encoder", self.pretrained
+        yield ("windows",), "a pretrained encoder", self.pretrained
         yield ("vectors_scale",), "'vectors'", self.vectors is not None
         yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
         yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"

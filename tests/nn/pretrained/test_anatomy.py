@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
@@ -8,7 +10,10 @@ from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.pretrained.anatomy import blocks, examine, hook_blocks, run_model
 from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges
 
-ACCEPTED = ("bert", "roberta", "electra", "distilbert", "albert", "camembert", "eurobert", "esm")
+ACCEPTED = (
+    *("bert", "roberta", "electra", "distilbert", "albert", "camembert", "eurobert", "esm", "modernbert"),
+    *("ernie", "xlm-roberta"),
+)
 
 
 @pytest.mark.parametrize("family", ACCEPTED)
@@ -38,7 +43,6 @@ def test_families_over_packed_examples(make_model, family):
         ("mpnet", "its 3 layers call the attention interface of transformers 0 times"),
         ("t5", "is a decoder or has one"),
         ("gpt2", "is causal"),
-        ("modernbert", "window of 65 places of its own"),
         ("layoutlm", "mask of its own"),
         ("mobilebert", "joins neighbours"),
         ("roformer", "takes no position_ids"),
@@ -48,6 +52,11 @@ def test_others_are_refused(make_model, family, why):
     model = make_model(family)
     with pytest.raises(ValueError, match=f"{type(model).__name__} cannot run over edges: .*{why}"):
         examine(model)
+
+
+def test_the_readme_names_these_families():
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert f"| works | {' '.join(sorted(ACCEPTED, key=readme.index))} |" in readme
 
 
 def test_a_decoder_of_berts_family_is_refused(make_model):

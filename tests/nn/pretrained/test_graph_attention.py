@@ -79,7 +79,7 @@ def test_dropout_of_all_weights():
 def test_what_edges_would_overrule():
     with pytest.raises(ValueError, match="Identity has a mask of its own"):
         graph_attention(MODULE, *states(), torch.zeros(1, 1, 3, 3), graph=graph())
-    with pytest.raises(ValueError, match="Identity has a window of 8 places of its own"):
+    with pytest.raises(ValueError, match="a window of 8 places of its own"):
         graph_attention(MODULE, *states(), None, graph=graph(), sliding_window=8)
     with pytest.raises(ValueError, match="call the PretrainedEncoder around it"):
         graph_attention(MODULE, *states(), None)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ PREDICTED = [PredictedRow("a", {"a": 0.75, "b": 0.25}), PredictedRow(None, None)
 
 def test_objects():
     rows = [{"text": "ä", "prediction": "old"}, {"text": "y", "n": [1]}]
-    text, replaced = write_rows(Path("new.jsonl"), rows, PREDICTED, ["a", "b"])
+    text, replaced = write_rows(".jsonl", rows, PREDICTED, ["a", "b"])
     assert replaced == ["prediction"]
     assert [json.loads(line) for line in text.splitlines()] == [
         {"text": "ä", "prediction": "a", "probabilities": {"a": 0.75, "b": 0.25}},
@@ -21,10 +20,10 @@ def test_objects():
     assert "ä" in text
 
 
-@pytest.mark.parametrize(("suffix", "mark"), [("csv", ","), ("TSV", "\t")])
+@pytest.mark.parametrize(("suffix", "mark"), [("csv", ","), ("tsv", "\t")])
 def test_cells(suffix, mark):
     rows = [{"probability_b": "1", "text": "x"}, {"probability_b": "0", "text": "y"}]
-    text, replaced = write_rows(Path(f"new.{suffix}"), rows, PREDICTED, ["a", "b"])
+    text, replaced = write_rows(f".{suffix}", rows, PREDICTED, ["a", "b"])
     assert replaced == ["probability_b"]
     assert [line.split(mark) for line in text.splitlines()] == [
         ["text", "prediction", "probability_a", "probability_b"],
@@ -35,7 +34,7 @@ def test_cells(suffix, mark):
 
 def test_quotes_and_what_tabs_cannot_hold():
     rows = [{"text": 'a,\n"b"'}, {"text": ""}]
-    text, _ = write_rows(Path("new.csv"), rows, PREDICTED, ["a", "b"])
+    text, _ = write_rows(".csv", rows, PREDICTED, ["a", "b"])
     assert text.startswith('text,prediction,probability_a,probability_b\n"a,\n""b""",a,0.75,0.25\n')
     with pytest.raises(ValueError, match=r"a .tsv file cannot hold a tab or a line break \(got 'a,"):
-        write_rows(Path("new.tsv"), rows, PREDICTED, ["a", "b"])
+        write_rows(".tsv", rows, PREDICTED, ["a", "b"])
