@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
+from graphdep.nn.attention.fused.fused_attention import missing
 from graphdep.nn.attention.padded_blocks import PaddedBlocks, Runs, join_blocks, pad_blocks
 from graphdep.nn.attention.tiles import AttentionTiles, build_tiles
 from graphdep.transforms import Nodes
@@ -97,6 +98,8 @@ class AttentionLayout:
         layout = cls(edge_index, data.num_nodes, clique=clique, ptr=ptr, **own)
         if layout.edge_mark is not None:
             _ = layout.marked  # how many there are torch.compile cannot find out
+        if edge_index.is_cuda and missing(edge_index) is None:
+            _ = layout.tiles  # nor can it trace how they are made
         return layout
 
     def __repr__(self) -> str:

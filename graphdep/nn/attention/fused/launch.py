@@ -22,9 +22,8 @@ from graphdep.nn.attention.tiles import CSR_ROWS, TENSORS
 # sm_90 and sm_120 (tests/nn/attention/fused/test_launch.py), not by measurement.
 TILE_WARPS = {16: (1, 2), 32: (4, 4), 64: (4, 8)}  # forward, backward
 FLASH_SHAPES = {"forward": (32, 4), "rows": (32, 8), "columns": (32, 8)}  # columns or rows at a time, warps
-# Rows and edges at a time of a program of `csr`, for nodes of few and of many edges.
-CSR_SHAPES = {"light": (CSR_ROWS, 2), "hub": (1, 64)}
-CSR_WARPS = 4
+# Rows, edges at a time and warps of a program of `csr`, for nodes of few and of many edges.
+CSR_SHAPES = {"light": (CSR_ROWS, 2, 4), "hub": (1, 64, 8)}
 #: Dropout compares numbers of so many bits.
 DROPOUT_BITS = 24
 
@@ -176,10 +175,10 @@ def _flash_data(tiles: Tiles) -> tuple[Tensor, ...]:
 
 
 def _csr(kernel: Any, side: str, args: tuple, data: tuple, common: dict[str, Any], tiles: Tiles) -> None:
-    for kind, (rows, width) in CSR_SHAPES.items():
+    for kind, (rows, width, warps) in CSR_SHAPES.items():
         nodes = tiles[f"{kind}_{side}"]
         if nodes.numel():
-            own = {"ROWS": rows, "WIDTH": width, "num_warps": CSR_WARPS}
+            own = {"ROWS": rows, "WIDTH": width, "num_warps": warps}
             kernel[(nodes.numel() // rows * common["H"],)](*args, nodes, *data, **common, **own)
 
 
