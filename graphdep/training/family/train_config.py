@@ -92,7 +92,8 @@ class TrainConfig:
         clip: Largest norm of the gradient; :obj:`None` for no limit. (default: :obj:`None`)
         hidden_channels, num_layers, heads, ff_channels, dropout, position_embedding, norm_first: Of the
             encoder.
-        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
+        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``; ``"auto"``: bf16 where this machine is
+            faster in it, see :func:`~graphdep.training.family.precision.settled`. (default: ``"32-true"``)
         num_workers: Processes that load data; most corpora are in memory and need none, those of response
             selection are on disk. At most four a core. (default: :obj:`0`)
         accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
@@ -143,7 +144,7 @@ class TrainConfig:
     dropout: float = setting(published=True)
     position_embedding: bool = setting(True, defines=True)
     norm_first: bool = setting(False, published=True)
-    precision: str = setting("32-true", choices=("32-true", "bf16-mixed", "16-mixed"), free=True)
+    precision: str = setting("32-true", choices=("32-true", "bf16-mixed", "16-mixed", "auto"), free=True)
     num_workers: int = setting(0, place=True)
     accelerator: str = setting("auto", choices=("auto", "cpu", "gpu"), place=True)
 

@@ -21,6 +21,7 @@ from graphdep.io import atomic_path
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
+from graphdep.training.family.precision import settled
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
@@ -60,7 +61,8 @@ logger = logging.getLogger("graphdep.training")
 
 def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
     """The folder below ``base`` that no run with other settings or other data has."""
-    return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{config.digest(splits.digest())}"
+    digest = settled(config).digest(splits.digest())
+    return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{digest}"
 
 
 def train(
@@ -112,6 +114,7 @@ def _train(
 ) -> dict[str, Any]:
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
+    asked, config = config.precision, settled(config)
     config.own_edges()  # edges that cannot be told from others fail here, not at the first checkpoint
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
@@ -128,6 +131,8 @@ def _train(
     floor = partial(_val_floor, config.task, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
     report = EpochReport(title or f"{config.label} seed {config.seed}", checkpoint, console)
+    if asked == "auto":
+        report.say(f"precision={config.precision} (auto)")
     with quiet():
         trainer = make_trainer(config, folder, callbacks=[checkpoint, report])
         loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
