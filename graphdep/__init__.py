@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from graphdep.io.lazy_face import lazy_face
 from graphdep.io.moved_modules import find_moved_modules as _find_moved_modules
+from graphdep.io.thread_waits import let_threads_sleep as _let_threads_sleep
 from graphdep.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ __all__ = [
 # PyTorch and PyTorch Geometric, which most of them need, take seconds to import.
 __getattr__, _ = lazy_face(__name__)
 _find_moved_modules()
+_let_threads_sleep()
 
 
 def __dir__() -> list[str]:

@@ -99,7 +99,8 @@ class TrainConfig:
         dropout: Dropout probability.
         position_embedding: Tell it where in a text a word stands. (default: :obj:`True`)
         norm_first: Normalise before each part of a layer, and at the end. (default: :obj:`False`)
-        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``. (default: ``"32-true"``)
+        precision: ``"32-true"``, ``"bf16-mixed"`` or ``"16-mixed"``; ``"auto"``: bf16 where this machine is
+            faster in it, see :func:`~graphdep.training.family.precision.settled`. (default: ``"32-true"``)
         num_workers: Processes that load data; most corpora are in memory and need none, those of response
             selection are on disk. At most four a core. (default: :obj:`0`)
         accelerator: ``"auto"`` (a GPU if there is one), ``"cpu"`` or ``"gpu"``. (default: ``"auto"``)
@@ -150,7 +151,7 @@ class TrainConfig:
     dropout: float = setting(published=True)
     position_embedding: bool = setting(True, defines=True)
     norm_first: bool = setting(False, published=True)
-    precision: str = setting("32-true", choices=("32-true", "bf16-mixed", "16-mixed"), free=True)
+    precision: str = setting("32-true", choices=("32-true", "bf16-mixed", "16-mixed", "auto"), free=True)
     num_workers: int = setting(0, place=True)
     accelerator: str = setting("auto", choices=("auto", "cpu", "gpu"), place=True)
 

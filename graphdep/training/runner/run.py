@@ -23,6 +23,7 @@ from graphdep.io.archive import BEST
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
+from graphdep.training.family.precision import settled
 from graphdep.training.family.pretrained import backbone_of, load_pretrained
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
@@ -66,7 +67,8 @@ logger = logging.getLogger("graphdep.training")
 
 def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
     """The folder below ``base`` that no run with other settings or other data has."""
-    return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{config.digest(splits.digest())}"
+    digest = settled(config).digest(splits.digest())
+    return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{digest}"
 
 
 def train(
@@ -141,6 +143,7 @@ def _train(
 ) -> dict[str, Any]:
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
+    asked, config = config.precision, settled(config)
     config.own_edges()  # edges that cannot be told from others fail here, not at the first checkpoint
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
@@ -157,6 +160,8 @@ def _train(
     floor = partial(_val_floor, config.task, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
     report = EpochReport(told.title or f"{config.label} seed {config.seed}", checkpoint, told.console)
+    if asked == "auto":
+        report.say(f"precision={config.precision} (auto)")
     values = MetricsFile(folder, checkpoint, told.log_every)
     write_run(folder / RUN_FILE, config)
     with quiet():

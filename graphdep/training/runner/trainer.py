@@ -15,6 +15,7 @@ import lightning as L
 from lightning.fabric.plugins.environments import LightningEnvironment
 from lightning.pytorch.loggers import Logger
 
+from graphdep.training.family.precision import settled
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import AtomicCheckpointIO
 
@@ -29,7 +30,7 @@ def make_trainer(
     return L.Trainer(
         accelerator=config.accelerator,
         devices=1,
-        precision=cast(Any, config.precision),
+        precision=cast(Any, settled(config).precision),
         max_epochs=config.max_epochs,
         check_val_every_n_epoch=config.val_every,
         gradient_clip_val=config.clip,

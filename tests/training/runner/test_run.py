@@ -402,3 +402,16 @@ def test_a_finished_run_that_is_set_aside_is_told_of(tmp_path, config, caplog):
     train(config.replace(max_epochs=1), tmp_path / "run")
     assert "a finished run is set aside in previous (" in caplog.text
     assert (tmp_path / "run" / "previous" / "result.json").exists()
+
+
+def test_precision_auto_is_what_it_became(tmp_path, monkeypatch, config, capsys):
+    monkeypatch.setattr("graphdep.training.family.precision.gain_of_bf16", lambda *sizes: 2.0)
+    config = config.replace(max_epochs=1, accelerator="cpu")
+    splits = load_splits(config)
+    auto, bf16 = config.replace(precision="auto"), config.replace(precision="bf16-mixed")
+    assert run.run_folder(auto, splits, "runs") == run.run_folder(bf16, splits, "runs")
+    assert run.run_folder(auto, splits, "runs") != run.run_folder(config, splits, "runs")
+    result = train(auto, tmp_path, splits=splits)
+    assert result["config"]["precision"] == "bf16-mixed"
+    assert capsys.readouterr().err.splitlines()[0].endswith("precision=bf16-mixed (auto)")
+    assert train(bf16, tmp_path, splits=splits, resume=True) == result
