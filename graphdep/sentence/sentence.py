@@ -238,8 +238,8 @@ class Sentence:
 
         Example:
             >>> from graphdep import Sentence
-            >>> sentence = Sentence(["Sing", "!"], [0, 1], ["root", "punct"])
-            >>> print(sentence.to_conllu().replace("\t", " "), end="")
+            >>> text = Sentence(["Sing", "!"], [0, 1], ["root", "punct"]).to_conllu()
+            >>> print(text.replace("\t", " "), end="")
             1 Sing _ _ _ _ 0 root _ _
             2 ! _ _ _ _ 1 punct _ _
             <BLANKLINE>
