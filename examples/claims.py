@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from graphdep.training.evidence import read_designs, read_open_claims
-from graphdep.training.evidence.verdicts import BOTH, CLAIMS, read_claims
+from graphdep.training.evidence.verdicts import BOTH, CLAIMS, read_claims, said
 
 HERE = Path(__file__).parent
 OPEN = ("claim", "source", "published", "why it is not decided here")
@@ -27,7 +27,11 @@ def table(designs: Path, results: Path) -> str:
     lines = [header, ["---"] * len(header)]
     for design in read_designs(designs):
         for claim in design.claims:
+            table = next(table for table in design.tables if table.name == claim.table)
+            asked = {"digest": table.digest, **said(claim)}
             row = found.get(claim.name, {})
+            if any(row.get(name) != value for name, value in asked.items()):
+                row = {"planned": str(table.seeds)}  # of a claim that said something else
             numbers = ["", ""]
             if row.get("difference"):
                 middle, low, high, seen = (

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from graphdep.training.evidence import read_designs
 from graphdep.training.evidence.verdicts import HEADER
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -38,7 +39,8 @@ source = "Table 2"
 published = "+.12"
 why = "no annotators"
 """
-DECIDED = "one,d,,x,test_accuracy,dt,transformer,2,2,seeds,1,0.5,0.5,0.25,0.75,0.1,1,0.4,reproduced"
+DECIDED = "one,d,,{},test_accuracy,dt,transformer,better,0.1,2,2,x,seeds,1,0.5,0.5,0.25,0.75,0.1,1,0.4,"
+DECIDED += "reproduced"
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -56,7 +58,9 @@ def test_the_table_of_the_page_is_that_of_the_results():
 
 def test_what_is_decided_and_what_is_not(tmp_path):
     (tmp_path / "d.toml").write_text(TOML)
-    (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{DECIDED}\n")
+    (design,) = read_designs(tmp_path)
+    decided = DECIDED.format(design.tables[0].digest)
+    (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{decided}\n")
     page = tmp_path / "page.md"
     blocks = (f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("claims", "open"))
     page.write_text(f"before\n{''.join(blocks)}after\n")
@@ -69,7 +73,17 @@ def test_what_is_decided_and_what_is_not(tmp_path):
     rows = "`dt` {} `transformer` (d, test_accuracy)"
     decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] \\* | 0.4000 | reproduced |"
     assert lines[4] == f"| Trees help | ours | {rows.format('better than')} | {decided}"
-    assert lines[5] == f"| They do not | theirs | {rows.format('equal to')} | 0 of ? |  |  | not run |"
+    assert lines[5] == f"| They do not | theirs | {rows.format('equal to')} | 0 of 2 |  |  | not run |"
     assert lines[-3] == "| People like it | A paper, Table 2 | +.12 | no annotators |"
+    text = (tmp_path / "d.toml").read_text()
+    others = {
+        "better": "worse",
+        "smallest = 0.1": "smallest = 0.2",
+        "[[claims]]": "[settings]\nlr = 1.0\n[[claims]]",
+    }
+    for old, new in others.items():
+        (tmp_path / "d.toml").write_text(text.replace(old, new, 1))  # says something else than was decided
+        assert run(*places).returncode == 0
+        assert "| reproduced |" not in page.read_text()
     page.write_text("no block")
     assert "has no block" in run(*places).stderr

@@ -103,11 +103,36 @@ class Campaign:
         self.settings = dict(settings or {})
         self._elsewhere: set[RunKey] = set()  # another campaign does them
         self.ledgers = {design.name: Ledger(self.results / f"{design.name}.csv") for design in designs}
-        for path in self.runs.glob(f"*/*/*/{FAILED}") if retry else ():
-            path.unlink()
+        for design in self.designs:
+            self._drop_cut_runs(design)
+            if retry:
+                self._forget_failures(design)
         self._collect()
         for design in self.designs:
             self._take_best_tries(design)
+
+    def _drop_cut_runs(self, design: Design) -> None:
+        """Runs whose score is not in the ledger, which was cut or edited, are done again."""
+        runs = self.ledgers[design.name].runs
+        chosen_by = f"val_{resolve_task(design.task).metrics[0].name}"
+        for key, scores in [*runs.items()]:
+            needed = chosen_by if key.tune else design.metric
+            if needed not in scores:
+                self.say(f"{design.name} {key.row} seed {key.seed}: no {needed} in the ledger, run again")
+                del runs[key]
+
+    def _forget_failures(self, design: Design) -> None:
+        """What failed is tried again, but for a setting of a row that has runs without it: these were tuned
+        among the others.
+        """
+        runs = self.ledgers[design.name].runs
+        for table in design.tables:
+            for row in table.rows:
+                tuned = any(key[:3] == (table.digest, row, "") and key.seed for key in runs)
+                keys = [RunKey(table.digest, row, "", seed) for seed in range(table.seeds)]
+                keys += [] if tuned else [RunKey(table.digest, row, text, 0) for text in design.tries]
+                for key in keys:
+                    (self.folder(design, key) / FAILED).unlink(missing_ok=True)
 
     def run(self, minutes: float) -> None:
         """Runs what is left for so many minutes, and ends what then still runs."""
@@ -291,7 +316,8 @@ class Campaign:
                     for key in self._keys(design, table, row):
                         path = self.folder(design, key) / RESULT
                         if key not in self.ledgers[design.name].runs and path.exists():
-                            with contextlib.suppress(json.JSONDecodeError):  # cut: it is run again
+                            # Cut, or not what a run writes: it is run again.
+                            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                                 self._finish(design, key, json.loads(path.read_text(encoding="utf-8")))
 
     def _state(self, design: Design, table: Table) -> State:

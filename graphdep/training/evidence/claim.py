@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +72,7 @@ class Claim:
                 f"claim {self.name}: 'expected' must be one of {', '.join(EXPECTED)} (got {self.expected!r})"
             )
         number: Any = self.smallest
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not number > 0:
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < math.inf:
             raise ValueError(f"claim {self.name}: 'smallest' must be a number above 0 (got {number!r})")
         if self.a == self.b:
             raise ValueError(f"claim {self.name}: 'a' and 'b' must be two rows (got {self.a!r} twice)")

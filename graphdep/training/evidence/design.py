@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -86,6 +87,8 @@ class Design:
         known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files", "tune", "tuned_on"}
         _check_keys("a design", values, known | {"tables", "claims"}, ("title", "task", "metric"))
         tune = {key: tuple(given) for key, given in values.get("tune", {}).items()}
+        if not values.get("tables", [{}]):
+            raise ValueError("'tables' must have one (got none)")
         files, tuned_on = values.get("files", {}), values.get("tuned_on")
         tables = tuple(_table(values, one, files, tune) for one in values.get("tables", [{"name": ""}]))
         if tuned_on is not None:
@@ -153,6 +156,8 @@ def _table(
     values: Mapping[str, Any], own: Mapping[str, Any], files: Mapping[str, str], tune: Mapping[str, Any]
 ) -> Table:
     _check_keys("a table", own, _OF_TABLE, ("name",))
+    if "task" in {**values.get("settings", {}), **own.get("settings", {})}:
+        raise ValueError("'settings' cannot have a 'task': it is that of the design")
     given = {"order": 100, "seeds": 5, **values, **own}
     settings = {**values.get("settings", {}), **own.get("settings", {})}
     texts = [f"{name}={value}" for name, value in settings.items() if isinstance(value, str)]
@@ -162,12 +167,15 @@ def _table(
         raise ValueError(f"'rows' must name at least one, each once (got {list(rows)})")
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise ValueError(f"'seeds' must be a whole number of at least 1 (got {seeds!r})")
+    order = given["order"]
+    if isinstance(order, bool) or not isinstance(order, (int, float)) or not math.isfinite(order):
+        raise ValueError(f"'order' must be a number (got {order!r})")
     said = json.dumps([values["task"], settings, dict(files), tune], sort_keys=True)
     return Table(
         name=own["name"],
         rows=rows,
         seeds=seeds,
-        order=given["order"],
+        order=order,
         settings=settings,
         digest=hashlib.sha256(said.encode()).hexdigest()[:8],
     )

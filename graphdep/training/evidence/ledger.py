@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -57,7 +59,10 @@ class Ledger:
             self._read()
 
     def _read(self) -> None:
-        with open(self.path, encoding="utf-8", newline="") as file:
+        text = self.path.read_text(encoding="utf-8")
+        if not text.endswith("\n"):
+            raise ValueError(f"{self.path}: the file is cut: its last line has no line break")
+        with io.StringIO(text, newline="") as file:
             rows = csv.reader(file)
             if tuple(next(rows, ())) != HEADER:
                 raise ValueError(f"{self.path}:1: the header must be {','.join(HEADER)}")
@@ -65,7 +70,7 @@ class Ledger:
                 try:
                     digest, name, tune, seed, metric, value = row
                     key = RunKey(digest, name, tune, int(seed))
-                    self.runs.setdefault(key, {})[metric] = float(value)
+                    self.runs.setdefault(key, {})[metric] = _number(value)
                 except ValueError as error:
                     raise ValueError(f"{self.path}:{number}: {error} (got {','.join(row)!r})") from None
 
@@ -94,6 +99,13 @@ class Ledger:
             for key, scores in self.runs.items()
             if key[:3] == (digest, row, "") and metric in scores
         }
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if math.isnan(number):
+        raise ValueError("a score must be a number")
+    return number
 
 
 @contextlib.contextmanager

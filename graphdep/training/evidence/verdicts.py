@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import io
+import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from scipy import stats
 
 from graphdep.io import atomic_path
@@ -22,7 +24,8 @@ from graphdep.training.family.lookup import resolve_task
 from graphdep.training.table.comparison import compare_runs
 
 HEADER = (
-    *("claim", "design", "table", "digest", "metric", "a", "b", "seeds", "planned", "over"),
+    *("claim", "design", "table", "digest", "metric", "a", "b", "expected", "smallest"),
+    *("seeds", "planned", "scores", "over"),
     *("score_a", "score_b", "difference", "low", "high", "standard_error", "df", "smallest_visible"),
     "verdict",
 )
@@ -67,11 +70,14 @@ def read_claims(path: Path) -> list[dict[str, str]]:
     """
     if not path.exists():
         return []
-    with open(path, encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != HEADER:
-            raise ValueError(f"{path}:1: the header must be {','.join(HEADER)}")
-        return [dict(row) for row in reader]
+    text = path.read_text(encoding="utf-8")
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    if tuple(reader.fieldnames or ()) != HEADER:
+        raise ValueError(f"{path}:1: the header must be {','.join(HEADER)}")
+    rows = [dict(row) for row in reader]
+    if not text.endswith("\n") or any(None in row or None in row.values() for row in rows):
+        raise ValueError(f"{path}: the file is cut: delete it, make evidence-status writes it again")
+    return rows
 
 
 def _row(
@@ -82,12 +88,13 @@ def _row(
     seeds = [seed for seed in range(table.seeds) if all(seed in score for score in scores)]
     row: dict[str, Any] = dict.fromkeys(HEADER, "")
     row |= {"claim": claim.name, "design": design.name, "table": table.name, "digest": table.digest}
-    row |= {"metric": claim.metric, "a": claim.a, "b": claim.b, "seeds": len(seeds), "planned": table.seeds}
+    row |= {**said(claim), "seeds": len(seeds), "planned": table.seeds}
     if len(seeds) < table.seeds:
         row["verdict"] = "running" if seeds else "not run"
         return {name: str(value) for name, value in row.items()}
+    row["scores"] = _digest([[score[seed] for seed in seeds] for score in scores])
     found = (
-        _found_before(before, row, scores)
+        _found_before(before, row)
         or _by_examples(campaign, design, table, claim)
         or _by_seeds(*([score[seed] for seed in seeds] for score in scores))
     )
@@ -124,18 +131,21 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _found_before(
-    before: Mapping[str, str] | None, row: Mapping[str, Any], scores: Sequence[Mapping[int, float]]
-) -> dict[str, Any] | None:
+def said(claim: Claim) -> dict[str, str]:
+    """What a claim says, as its row has it: a row of a claim that says something else is out of date."""
+    return {name: _text(getattr(claim, name)) for name in ("metric", "a", "b", "expected", "smallest")}
+
+
+def _digest(scores: Sequence[Sequence[float]]) -> str:
+    return hashlib.sha256(json.dumps(scores).encode()).hexdigest()[:12]
+
+
+def _found_before(before: Mapping[str, str] | None, row: Mapping[str, Any]) -> dict[str, Any] | None:
     """What was found over seeds and examples of runs with these scores."""
-    same = ("design", "table", "digest", "metric", "a", "b", "seeds")
+    same = ("design", "table", "digest", "metric", "a", "b", "seeds", "scores")
     if before is None or before["over"] != BOTH or any(before[name] != str(row[name]) for name in same):
         return None
-    numbers = {name: float(before[name]) for name in NUMBERS}
-    means = [statistics.fmean(score[seed] for seed in range(row["planned"])) for score in scores]
-    if not np.allclose(means, (numbers["score_a"], numbers["score_b"]), rtol=1e-4):
-        return None
-    return {**numbers, "over": BOTH}
+    return {**{name: float(before[name]) for name in NUMBERS}, "over": BOTH}
 
 
 def _by_examples(campaign: Campaign, design: Design, table: Table, claim: Claim) -> dict[str, Any] | None:

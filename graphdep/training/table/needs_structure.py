@@ -71,7 +71,9 @@ def needs_structure(
     rows = _rows(task, model, trees)
     given = dict(settings or {})
     folder.mkdir(parents=True, exist_ok=True)
-    plan = plan_runs(task, rows, folder, given, seeds, minutes, console)
+    if "," in str(folder):
+        raise ValueError(f"'output' cannot have a comma, which stands between runs (got {str(folder)!r})")
+    plan = plan_runs(task, rows, folder, given, seeds, minutes, console, bound)
     chosen = {**given, **plan.settings}
     summary = ablate(
         task,
@@ -90,6 +92,8 @@ def needs_structure(
     metric = resolve_task(task).metrics[0]
     over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
     part = None if plan.limit_train is None else f"{plan.limit_train:,} of {plan.there:,} examples"
+    if part is None and given.get("limit_train") is not None:
+        part = f"{plan.there:,} examples that were asked for"
     learnt = _has_learnt(task, by_name[rows.plain], summary["floor"])
     over_plain = by_name[rows.trees]["against"]
     found = _verdict(over_plain, over_random, bound, metric.maximize, part is None and learnt)
@@ -190,7 +194,7 @@ def _worth(
     found: Mapping[str, Any], bound: float, *, over: bool, excluded: bool, learnt: bool, part: str | None
 ) -> str:
     """Whether a parser is worth having, in a sentence; ``part`` is how many examples of all, if not all."""
-    fits = f"the {part} that fit into the time"
+    fits = f"the {part}" + ("" if part and "asked" in part else " that fit into the time")
     if found["verdict"] == "yes":
         return "A parser is worth having here" + (f", with {fits}." if part else ".")
     if found["verdict"] == "no":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import tempfile
@@ -45,7 +46,7 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         names = ("limit_train", "max_epochs", "val_every")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def plan_runs(
     seeds: int,
     minutes: float,
     console: Console,
+    bound: float | None = None,
 ) -> Plan:
     """What was planned in this folder before, or what a trial says that fits: as many epochs as are given, or
     as the model has, ten at most; two validations, unless settings say otherwise, since of few examples
@@ -80,12 +82,19 @@ def plan_runs(
     """
     path = folder / PLAN
     asked = {"task": task, "rows": list(rows.rows), "seeds": seeds, "minutes": minutes, "settings": settings}
+    asked |= {"bound": bound, "files": _digests(settings)}
     asked = json.loads(json.dumps(asked, default=str))
     if path.exists():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        if before["asked"] != asked:
-            raise ValueError(f"{path} is of another call: take another folder (--output)")
-        return Plan(**before["plan"])
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+            same, planned = before["asked"] == asked, Plan(**before["plan"])
+        except (ValueError, KeyError, TypeError):
+            raise ValueError(f"{path} is damaged: take another folder (--output), or delete it") from None
+        if not same:
+            raise ValueError(
+                f"{path} is of another call, or of files that have changed: take another folder (--output)"
+            )
+        return planned
     config = TrainConfig.of(rows.trees, **{**settings, "task": task})
     if "test" not in config.splits:
         advice = family_of(task).missing_split(config, "test")
@@ -113,6 +122,13 @@ def plan_runs(
         markup=False,
     )
     return plan
+
+
+def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Of the user's own files, by what they are for."""
+    paths = {name: Path(str(settings[name])) for name in ("train", "val", "test") if settings.get(name)}
+    found = {name: path for name, path in paths.items() if path.is_file()}
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in found.items()}
 
 
 def _fits(

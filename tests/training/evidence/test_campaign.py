@@ -70,7 +70,8 @@ def test_a_row_waits_for_its_tuning_and_takes_the_best(campaign):
     (design,), (table,) = first.designs, first.designs[0].tables
     for value, score in ((0.1, 0.5), (0.2, 0.8), (0.3, 0.8)):
         key = RunKey(table.digest, "dt", f"lr={value}", 0)
-        first.ledgers["d0"].add(key, {"val_accuracy": score, "epochs": 1, "seconds_per_epoch": 1})
+        scores = {"val_accuracy": score, "test_accuracy": score, "epochs": 1, "seconds_per_epoch": 1}
+        first.ledgers["d0"].add(key, scores)
     again = campaign(values)
     assert keys(again)[-1:] == [("d0", "", 1, "dt")]  # the best try is the run of seed 0
     assert again.ledgers["d0"].scores(table.digest, "dt", "val_accuracy") == {0: 0.8}
@@ -90,7 +91,8 @@ def test_a_table_may_take_what_another_is_tuned_to(campaign):
     assert [(state.table, state.left) for state in first.states()] == [("small", 2), ("large", 6)]
     for row, better in (("transformer", 0.1), ("dt", 0.2)):
         for lr in (0.1, 0.2):
-            scores = {"val_accuracy": float(lr == better), "epochs": 1, "seconds_per_epoch": 1}
+            scores = dict.fromkeys(("val_accuracy", "test_accuracy"), float(lr == better))
+            scores |= {"epochs": 1, "seconds_per_epoch": 1}
             first.ledgers["d0"].add(RunKey(large.digest, row, f"lr={lr}", 0), scores)
     again = campaign({**values, "claims": []})
     assert [key.digest for _, _, key in again.left()] == [small.digest] * 2  # large's are those of the tries
@@ -267,3 +269,24 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
         time.sleep(0.1)
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_what_failed_is_tried_again_but_no_setting_beside_runs_of_another(campaign):
+    values = {"tune": {"lr": [0.1, 0.2]}, "rows": ["dt"], "claims": []}
+    first = campaign(values)
+    (design,), (table,) = first.designs, first.designs[0].tables
+    tries = [RunKey(table.digest, "dt", f"lr={lr}", 0) for lr in (0.1, 0.2)]
+    first.ledgers["d0"].add(tries[0], {**dict.fromkeys(("val_accuracy", "test_accuracy"), 0.5), "epochs": 1})
+    first._fail(design, tries[1], "out of memory")
+    assert tries[1] in [key for _, _, key in campaign(values, retry=True).left()]
+    first._fail(design, tries[1], "out of memory")
+    first.ledgers["d0"].add(RunKey(table.digest, "dt", "", 1), {"test_accuracy": 0.5, "epochs": 1})
+    assert tries[1] not in [key for _, _, key in campaign(values, retry=True).left()]
+
+
+def test_a_run_whose_score_is_not_in_the_ledger_is_done_again(campaign):
+    first = campaign()
+    (design,) = first.designs
+    key = RunKey(design.tables[0].digest, "dt", "", 1)
+    first.ledgers["d0"].add(key, {"epochs": 1.0})
+    assert key in [key for _, _, key in campaign().left()]

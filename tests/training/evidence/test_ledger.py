@@ -36,6 +36,8 @@ def test_scores_by_seed(tmp_path):
         ("a,b\n", "one.csv:1: the header must be digest,row"),
         ("digest,row,tune,seed,metric,value\nd,dt,,0,f1\n", "one.csv:2: not enough values"),
         ("digest,row,tune,seed,metric,value\nd,dt,,x,f1,1\n", "one.csv:2: .*'x'"),
+        ("digest,row,tune,seed,metric,value\nd,dt,,0,f1,nan\n", "one.csv:2: a score must be a number"),
+        ("digest,row,tune,seed,metric,value\nd,dt,,0,f1,0.2", "one.csv: the file is cut"),
     ],
 )
 def test_errors(tmp_path, text, message):

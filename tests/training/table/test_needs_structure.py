@@ -75,8 +75,14 @@ def test_structure_decides(tmp_path):
     assert json.loads(json.dumps(found)) == found
     # The same call has nothing to do; another one in the same folder is refused.
     assert ask(tmp_path, of_governor)["rows"] == found["rows"]
-    with pytest.raises(ValueError, match="plan.json is of another call"):
-        ask(tmp_path, of_governor, seeds=4)
+    for other in ({"seeds": 4}, {"bound": 0.9}):
+        with pytest.raises(ValueError, match="plan.json is of another call"):
+            ask(tmp_path, of_governor, **other)
+    with pytest.raises(ValueError, match="or of files that have changed"):
+        ask(tmp_path, of_word)
+    (tmp_path / "runs" / "plan.json").write_text("{}")
+    with pytest.raises(ValueError, match="plan.json is damaged"):
+        ask(tmp_path, of_governor)
 
 
 def test_words_decide(tmp_path):
