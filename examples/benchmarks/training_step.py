@@ -16,6 +16,7 @@ import argparse
 import json
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -145,6 +146,7 @@ def measure(config: TrainConfig, steps: int) -> dict[str, float]:
 
     task.on_train_batch_end = after
     with quiet(), ExitStack() as stack:
+        warnings.filterwarnings("ignore", message=".*have no `val_dataloader`.*")
         trainer = make_trainer(config)
         trainer.limit_train_batches = WARM + steps
         for one in patches(clock, task, type(make_optimizer(config)(task.parameters()))):

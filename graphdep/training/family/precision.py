@@ -13,6 +13,9 @@ from graphdep.training.family.train_config import TrainConfig
 FULL, HALF = "32-true", "bf16-mixed"
 # Of the test: rows of a batch, repetitions, and how much faster bf16 must be to be worth its rounding.
 _ROWS, _TIMES, _GAIN = 512, 5, 1.3
+# In narrower models the casts cost what the products gain: steps of 300 and of 96 channels took 1.07 and 3.1
+# times as long in bf16, where projections alone were faster (examples/results/speed.md).
+_LEAST_CHANNELS = 384
 # A pretrained encoder is not read for this: the width of small ones; wider ones gain more.
 _PRETRAINED_CHANNELS = 384
 
@@ -20,9 +23,9 @@ _PRETRAINED_CHANNELS = 384
 def settled(config: TrainConfig) -> TrainConfig:
     """The settings with what ``precision="auto"`` is here in place of it; others as they are.
 
-    That is ``"bf16-mixed"`` on a GPU that has bf16, and on a processor that is faster in it, which a test of
-    milliseconds says, with matrices of the model's width and once a process: narrow models are slower, and
-    on some processors all are. Else it is ``"32-true"``. A run is known by what it became.
+    That is ``"bf16-mixed"`` on a GPU that has bf16, and for models of 384 channels and more on a processor
+    that is faster in it, which a test of milliseconds says, with matrices of the model's width and once a
+    process. Else it is ``"32-true"``. A run is known by what it became.
 
     Args:
         config: The settings.
@@ -39,7 +42,9 @@ def settled(config: TrainConfig) -> TrainConfig:
     if config.accelerator != "cpu" and torch.backends.mps.is_available():
         return config.replace(precision=FULL)
     channels = _PRETRAINED_CHANNELS if config.pretrained else config.hidden_channels
-    return config.replace(precision=HALF if gain_of_bf16(channels, torch.get_num_threads()) > _GAIN else FULL)
+    wide = channels >= _LEAST_CHANNELS
+    gains = wide and gain_of_bf16(channels, torch.get_num_threads()) > _GAIN
+    return config.replace(precision=HALF if gains else FULL)
 
 
 @lru_cache

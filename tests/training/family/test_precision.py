@@ -10,7 +10,7 @@ from graphdep.training.family.precision import gain_of_bf16, settled
 
 @pytest.fixture
 def auto():
-    return TrainConfig.of("dt", precision="auto", accelerator="cpu")
+    return TrainConfig.of("dt", hidden_channels=768, heads=6, precision="auto", accelerator="cpu")
 
 
 def test_others_stay_as_they_are(monkeypatch):
@@ -27,8 +27,13 @@ def test_auto_is_what_the_processor_is_faster_in(auto, monkeypatch, gain, expect
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: asked.append(sizes) or gain)
     config = settled(auto)
     assert config == auto.replace(precision=expected)
-    assert config.digest() == TrainConfig.of("dt", precision=expected, accelerator="cpu").digest()
-    assert asked == [(auto.hidden_channels, torch.get_num_threads())]
+    assert config.digest() == auto.replace(precision=expected).digest()
+    assert asked == [(768, torch.get_num_threads())]
+
+
+def test_narrow_models_stay_as_they_are(auto, monkeypatch):
+    monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: pytest.fail("measured"))
+    assert settled(auto.replace(hidden_channels=300)).precision == "32-true"
 
 
 @pytest.mark.parametrize(("has_bf16", "expected"), [(True, "bf16-mixed"), (False, "32-true")])

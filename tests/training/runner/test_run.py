@@ -406,6 +406,7 @@ def test_a_finished_run_that_is_set_aside_is_told_of(tmp_path, config, caplog):
 
 def test_precision_auto_is_what_it_became(tmp_path, monkeypatch, config, capsys):
     monkeypatch.setattr("graphdep.training.family.precision.gain_of_bf16", lambda *sizes: 2.0)
+    monkeypatch.setattr("graphdep.training.family.precision._LEAST_CHANNELS", 1)
     config = config.replace(max_epochs=1, accelerator="cpu")
     splits = load_splits(config)
     auto, bf16 = config.replace(precision="auto"), config.replace(precision="bf16-mixed")
