@@ -83,6 +83,10 @@ def refreshed(page: Path, results: Path, designs: Path) -> str:
         ValueError: If a comment asks for what is not there; names page, line and value.
     """
     text = page.read_text(encoding="utf-8")
+    for other in re.finditer(r"^<!-- (\w+): ", text, re.M):
+        if other[1] not in ("table", *MADE):
+            line = text.count("\n", 0, other.start()) + 1
+            raise ValueError(f"{page}:{line}: no such comment {other[1]!r}")
     parts, end = [], 0
     for marker in MARKER.finditer(text):
         line = text.count("\n", 0, marker.end()) + 1
@@ -93,7 +97,7 @@ def refreshed(page: Path, results: Path, designs: Path) -> str:
                 new = filled(body.group().splitlines(), said, results)
             else:
                 body = re.compile(rf".*?(?=<!-- {kind}:end -->)", re.S).match(text, marker.end())
-                if body is None:
+                if body is None or "<!-- " in body.group():
                     raise ValueError(f"no <!-- {kind}:end --> after it")
                 new = MADE[kind](said, results, designs)
         except (ValueError, OSError) as error:

@@ -243,6 +243,15 @@ def test_what_a_design_has_not_is_an_error(folder: Path, said: str, message: str
     assert message in str(error.value)
 
 
+def test_a_block_that_does_not_end_keeps_what_follows(folder: Path) -> None:
+    write_scores(folder)
+    first, second = (f"<!-- evidence: d 10 {metric} -->\n" for metric in ("test_f1", "test_macro_f1"))
+    with pytest.raises(ValueError, match=r"page.md:2: no <!-- evidence:end --> after it"):
+        refreshed(folder, f"{first}words\n{second}<!-- evidence:end -->\n")
+    with pytest.raises(ValueError, match=r"page.md:2: no such comment 'evidense'"):
+        refreshed(folder, "words\n<!-- evidense: d 10 test_f1 -->\n")
+
+
 def test_the_command(folder: Path, example) -> None:
     page = folder / "page.md"
     page.write_text(MARKER + TABLE.replace("0.6000", "0.5000"), encoding="utf-8")

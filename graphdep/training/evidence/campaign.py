@@ -17,6 +17,7 @@ from typing import Any
 from graphdep.io import atomic_path
 from graphdep.training.evidence.design import Design, Table
 from graphdep.training.evidence.ledger import Ledger, RunKey
+from graphdep.training.evidence.prepared_files import check_list
 from graphdep.training.evidence.worker import BUSY, FAILED, Job, Worker
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.predictions import PREDICTIONS
@@ -136,6 +137,8 @@ class Campaign:
 
     def run(self, minutes: float) -> None:
         """Runs what is left for so many minutes, and ends what then still runs."""
+        if self.raw_from is None and self.root is not None:
+            check_list(Path(self.root))
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the workers, which start after it
         end = time.monotonic() + 60 * minutes
         self.runs.mkdir(parents=True, exist_ok=True)

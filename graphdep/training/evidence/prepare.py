@@ -9,13 +9,15 @@ from pathlib import Path
 from graphdep.io import atomic_path
 from graphdep.training.evidence.campaign import FILES, Campaign
 from graphdep.training.evidence.ledger import RunKey
+from graphdep.training.evidence.prepared_files import write_list
 from graphdep.training.family.by_task import load_splits
 
 
 def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:
     """Parses and processes the corpora of a campaign's designs below its ``root``, a folder a task, and
     copies the other files that they name to ``root/files``: of word vectors the words of these corpora, of a
-    pretrained encoder all.
+    pretrained encoder all. Last comes a list of the files, by which a campaign without ``raw_from`` knows
+    that the folder is whole.
 
     Args:
         campaign: A campaign with ``raw_from`` and ``root``.
@@ -48,7 +50,7 @@ def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:
             shutil.copytree(Path(campaign.raw_from, place), root / FILES / place, dirs_exist_ok=True)
     for name, known in words.items():
         _copy_vectors(Path(campaign.raw_from, name), root / FILES / name, known)
-    return sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
+    return write_list(root)
 
 
 def _copy_vectors(source: Path, target: Path, words: set[str]) -> None:

@@ -36,7 +36,9 @@ def test_a_prepared_folder_is_all_that_is_needed(tmp_path):
     told: list[str] = []
     size = prepare(Campaign([design], "no", "no", raw_from=raw, root=root, **options), say=told.append)
     assert told == ["d dt", "d dt@parser"]
-    assert size == sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
+    assert size == sum(
+        path.stat().st_size for path in root.rglob("*") if path.is_file() and path.name != "prepared.json"
+    )
     assert (root / "files" / "vectors" / "small.txt").read_text() == "the 1 2\n"
     shutil.rmtree(raw)
     campaign = Campaign([design], tmp_path / "runs", tmp_path / "results", root=root, **options)
@@ -51,3 +53,23 @@ def test_errors(tmp_path):
         prepare(Campaign([design], "no", "no", raw_from=tmp_path))
     with pytest.raises(FileNotFoundError, match="design d: raw_from '.*' is not there"):
         prepare(Campaign([design], "no", "no", raw_from=tmp_path, root=tmp_path / "prepared"))
+
+
+def test_a_copy_that_is_cut_is_not_run_on(tmp_path):
+    raw, root = tmp_path / "corpora", tmp_path / "prepared"
+    shutil.copytree(MINI / "agreement" / "raw", raw / "raw")
+    values = {**DESIGN, "rows": ["dt"], "files": {"raw_from": "raw"}}
+    design, options = Design.of("d", values), {"say": lambda text: None, "settings": {"accelerator": "cpu"}}
+    prepare(Campaign([design], "no", "no", raw_from=raw, root=root, **options), say=lambda text: None)
+    campaign = Campaign([design], tmp_path / "runs", tmp_path / "results", root=root, **options)
+    file = max(root.rglob("*.pt"), key=lambda path: path.stat().st_size)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    with pytest.raises(ValueError, match=f"{file.name} is missing or cut \\(1 of "):
+        campaign.run(minutes=1)
+    file.unlink()
+    with pytest.raises(ValueError, match=f"{file.name} is missing or cut"):
+        campaign.run(minutes=1)
+    (root / "prepared.json").write_text("[1]")
+    with pytest.raises(ValueError, match=r"prepared\.json: damaged"):
+        campaign.run(minutes=1)
