@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import torch
 from torch_geometric.data import Batch, Data
@@ -22,8 +22,8 @@ from graphdep.parsing.joining import parse_joined
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence.truncation import truncate
 from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.training.runner.checkpoint import RunState, load_task
-from graphdep.training.runner.hub_model import HubModel, result_beside
+from graphdep.training.runner.checkpoint import load_task
+from graphdep.training.runner.hub_model import HubModel
 from graphdep.training.runner.predictor import (
     batches_by_size,
     check_batch_size,
@@ -109,16 +109,6 @@ class Responder(HubModel):
         options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": progress}
         self.parser = resolve_parser(name, cache=cache, **options)
         self.parser_failures = 0
-
-    def _trained(self) -> tuple[Any, RunState]:
-        return self._own
-
-    def _result(self) -> Mapping[str, Any] | None:
-        return result_beside(self.checkpoint)
-
-    @classmethod
-    def _of_folder(cls, folder: str, **options: Any) -> Self:
-        return cls(folder, **options)
 
     def respond(self, contexts: Sequence[Sequence[str]]) -> list[list[str]]:
         """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first,

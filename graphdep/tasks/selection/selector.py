@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -22,8 +22,8 @@ from graphdep.parsing.joining import parse_joined
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.tasks.selection.build import tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.training.runner.checkpoint import RunState, load_task
-from graphdep.training.runner.hub_model import HubModel, result_beside
+from graphdep.training.runner.checkpoint import load_task
+from graphdep.training.runner.hub_model import HubModel
 from graphdep.training.runner.predictor import (
     batches_by_size,
     check_batch_size,
@@ -121,16 +121,6 @@ class ResponseSelector(HubModel):
     def __repr__(self) -> str:
         about = f"task={self.config.task!r}, model={self.config.model!r}"
         return f"{type(self).__name__}({self.checkpoint!r}, {about})"
-
-    def _trained(self) -> tuple[Any, RunState]:
-        return self._own
-
-    def _result(self) -> Mapping[str, Any] | None:
-        return result_beside(self.checkpoint)
-
-    @classmethod
-    def _of_folder(cls, folder: str, **options: Any) -> Self:
-        return cls(folder, **options)
 
     def rank(self, context: Sequence[str], candidates: Sequence[str]) -> Ranking:
         """Ranks the candidates for the response to one context, a list of turns.

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence, join_sentences
-from graphdep.training.runner.hub_model import HubModel, result_beside
+from graphdep.training.runner.hub_model import HubModel
 from graphdep.training.runner.predictor import (
     batches_by_size,
     check_batch_size,
@@ -154,11 +154,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return load_task(self.checkpoint, self.edges)
 
     def _result(self) -> Mapping[str, Any] | None:
-        return None if isinstance(self.checkpoint, _Parts) else result_beside(self.checkpoint)
-
-    @classmethod
-    def _of_folder(cls, folder: str, **options: Any) -> Self:
-        return cls(folder, **options)
+        return None if isinstance(self.checkpoint, _Parts) else super()._result()
 
     def encode(self, texts: Sequence[str]) -> Tensor:
         """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.

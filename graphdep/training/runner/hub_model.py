@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -30,20 +29,24 @@ class HubModel(ModelHubMixin):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         return object.__new__(cls)  # the mixin's own would keep the arguments, as what to write to a config
 
-    @abstractmethod
+    checkpoint: Any
+    """The checkpoint that it was made from."""
+    _own: tuple[LearningTask, RunState]
+
     def _trained(self) -> tuple[LearningTask, RunState]:
         """The trained task and what it was trained with."""
+        return self._own
 
     @classmethod
-    @abstractmethod
     def _of_folder(cls, folder: str, **options: Any) -> Self:
         """A predictor from a folder, with :obj:`edges`, :obj:`parser`, :obj:`device` and :obj:`batch_size` as
         in the class.
         """
+        return cls(folder, **options)
 
     def _result(self) -> Mapping[str, Any] | None:
         """What is known of its scores."""
-        return None
+        return result_beside(self.checkpoint)
 
     def _save_pretrained(self, save_directory: Path) -> None:
         write_model_folder(save_directory, *self._trained(), self._result())
