@@ -7,7 +7,7 @@ from graphdep.io.lazy_face import lazy_face
 if TYPE_CHECKING:
     from graphdep.datasets.dialogues.daily_dialog import DailyDialog
     from graphdep.datasets.dialogues.empathetic_dialogues import EmpatheticDialogues
-    from graphdep.datasets.from_hf import from_hf
+    from graphdep.datasets.hugging_face import from_hf
     from graphdep.datasets.labels.agreement.agreement import Agreement
     from graphdep.datasets.labels.cogs.cogs import COGS
     from graphdep.datasets.labels.own.own_labels import OwnLabels

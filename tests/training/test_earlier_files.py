@@ -42,7 +42,9 @@ def test_a_checkpoint_scores_what_it_scored(earlier, corpus):
     metrics = json.loads((earlier / "metrics.json").read_text())[{"sel": "selection"}.get(corpus, corpus)]
     result = evaluate(earlier / run / "best.ckpt", settings=settings(earlier / corpus))
     assert result["task"] == task
-    assert result["metrics"] == {name: value for name, value in metrics.items() if name.startswith("test_")}
+    wanted = {name: value for name, value in metrics.items() if name.startswith("test_")}
+    # The order in which attention sums has changed since: a loss may differ in its last digits.
+    assert result["metrics"] == pytest.approx(wanted, rel=1e-6)
 
 
 @pytest.mark.parametrize("corpus", CORPORA)
