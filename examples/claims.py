@@ -27,11 +27,11 @@ def table(designs: Path, results: Path) -> str:
     lines = [header, ["---"] * len(header)]
     for design in read_designs(designs):
         for claim in design.claims:
-            table = next(table for table in design.tables if table.name == claim.table)
-            asked = {"digest": table.digest, **said(claim)}
+            own = next(own for own in design.tables if own.name == claim.table)
+            asked = {"digest": own.digest, **said(claim)}
             row = found.get(claim.name, {})
             if any(row.get(name) != value for name, value in asked.items()):
-                row = {"planned": str(table.seeds)}  # of a claim that said something else
+                row = {"planned": str(own.seeds)}  # of a claim that said something else
             numbers = ["", ""]
             if row.get("difference"):
                 middle, low, high, seen = (

@@ -113,7 +113,8 @@ def draw(lines: Mapping[str, Points]) -> Figure:
     axes = figure.subplots()
     axes.axhline(0, color=INK, linewidth=1)
     sizes = sorted({size for points in lines.values() for size, point in points.items() if point})
-    for place, (label, points) in enumerate(lines.items()):
+    names = [*dict.fromkeys(design for design, *_ in LINES.values())]  # a colour each
+    for label, points in lines.items():
         there = {size: point for size, point in points.items() if point}
         if not there:
             continue
@@ -124,8 +125,9 @@ def draw(lines: Mapping[str, Points]) -> Figure:
             axes.fill_between([*there], low, high, color=PALE, label=label, zorder=0)
             continue
         error = [[m - a for m, a in zip(middle, low)], [b - m for m, b in zip(middle, high)]]
-        style, colour = ("s--", place - 1) if label.endswith("BiLSTM") else ("o-", place)
-        axes.errorbar([*there], middle, yerr=error, fmt=style, color=COLOURS[colour], capsize=4, label=label)
+        design, _, against = LINES[label]
+        style, colour = "s--" if against.startswith("bilstm") else "o-", COLOURS[names.index(design)]
+        axes.errorbar([*there], middle, yerr=error, fmt=style, color=colour, capsize=4, label=label)
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()

@@ -114,13 +114,13 @@ class Campaign:
 
     def _drop_cut_runs(self, design: Design) -> None:
         """Runs whose score is not in the ledger, which was cut or edited, are done again."""
-        runs = self.ledgers[design.name].runs
+        ledger = self.ledgers[design.name]
         chosen_by = f"val_{resolve_task(design.task).metrics[0].name}"
-        for key, scores in [*runs.items()]:
+        for key, scores in [*ledger.runs.items()]:
             needed = chosen_by if key.tune else design.metric
             if needed not in scores:
                 self.say(f"{design.name} {key.row} seed {key.seed}: no {needed} in the ledger, run again")
-                del runs[key]
+                ledger.drop(key)
 
     def _forget_failures(self, design: Design) -> None:
         """What failed is tried again, but for a setting of a row that has runs without it: these were tuned

@@ -85,6 +85,13 @@ class Ledger:
             self.runs[key] = dict(scores)
             self._write()
 
+    def drop(self, key: RunKey) -> None:
+        """Takes a run out of the file, so that it is done again."""
+        with _alone(self.path.parent):
+            self._read()
+            self.runs.pop(key, None)
+            self._write()
+
     def _write(self) -> None:
         with atomic_path(self.path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")

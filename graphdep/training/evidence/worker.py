@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.training.evidence.ledger import RunKey
-from graphdep.training.runner.in_use import FolderInUseError
+from graphdep.training.runner.folder_in_use import FolderInUseError
 
 FAILED = "failed.txt"
 BUSY = "another process is at it"

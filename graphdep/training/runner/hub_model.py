@@ -90,12 +90,13 @@ def fetched(name: str | os.PathLike[str], **where: Any) -> str:
     from huggingface_hub import snapshot_download
 
     from graphdep.io.archive import MODEL_CONFIG, MODEL_WEIGHTS
-    from graphdep.training.runner.model_folder import CARD, PARTS, RUN
+    from graphdep.training.runner.model_folder import CARD, PARTS
+    from graphdep.training.runner.run_file import RUN_FILE
 
     text = os.fspath(name)
     if os.path.exists(text):
         return text
     if text.count("/") != 1 or text.startswith((".", "/", "~")) or Path(text).suffix == ".ckpt":
         raise FileNotFoundError(f"no checkpoint or folder at {text}, nor is it OWNER/NAME of the hub")
-    files = [MODEL_CONFIG, MODEL_WEIGHTS, CARD, RUN, *PARTS.values()]
+    files = [MODEL_CONFIG, MODEL_WEIGHTS, CARD, RUN_FILE, *PARTS.values()]
     return snapshot_download(text, allow_patterns=files, **where)

@@ -11,7 +11,7 @@ from typing import Any
 from graphdep.io.archive import MODEL_CONFIG, MODEL_WEIGHTS
 
 FORMAT = "graphdep model 1"
-CARD, RUN = "README.md", "run.yaml"
+CARD = "README.md"
 PARTS = {"vocab": "vocab.json", "relations": "relations.json", "pretrained": "encoder.json"}
 """Parts of a checkpoint's state that are files of their own."""
 # Vocabularies of words and pieces are some megabytes; a file of gigabytes is none.

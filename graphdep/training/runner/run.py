@@ -31,7 +31,7 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport, why_early
 from graphdep.training.runner.evaluation import count_parameters, score_split
-from graphdep.training.runner.in_use import FolderInUseError
+from graphdep.training.runner.folder_in_use import FolderInUseError
 from graphdep.training.runner.loggers import make_logger
 from graphdep.training.runner.metrics_file import METRICS, STEPS, MetricsFile
 from graphdep.training.runner.monitor import monitored

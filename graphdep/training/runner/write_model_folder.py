@@ -14,8 +14,8 @@ from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.model_card import model_card
-from graphdep.training.runner.model_folder import CARD, FORMAT, PARTS, RUN, digest_of
-from graphdep.training.runner.run_file import write_run
+from graphdep.training.runner.model_folder import CARD, FORMAT, PARTS, digest_of
+from graphdep.training.runner.run_file import RUN_FILE, write_run
 from graphdep.version import __version__
 
 
@@ -53,7 +53,7 @@ def write_model_folder(
         if own[part] is not None:
             _write(target / name, _json(own.pop(part)))
             files.append(name)
-    write_run(target / RUN, config)
+    write_run(target / RUN_FILE, config)
     _write(target / CARD, model_card(config, state, result))
     digests = {name: digest_of(target / name) for name in files}
     said = {"library_name": "graphdep", "graphdep_version": __version__, "format": FORMAT, "files": digests}

@@ -91,9 +91,11 @@ def needs_structure(
     by_name = {row["name"]: row for row in summary["rows"]}
     metric = resolve_task(task).metrics[0]
     over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
-    part = None if plan.limit_train is None else f"{plan.limit_train:,} of {plan.there:,} examples"
-    if part is None and given.get("limit_train") is not None:
-        part = f"{plan.there:,} examples that were asked for"
+    part = None
+    if plan.limit_train is not None:
+        part = f"the {plan.limit_train:,} of {plan.there:,} examples that fit into the time"
+    elif given.get("limit_train") is not None:
+        part = f"the {plan.there:,} examples that were asked for"
     learnt = _has_learnt(task, by_name[rows.plain], summary["floor"])
     over_plain = by_name[rows.trees]["against"]
     found = _verdict(over_plain, over_random, bound, metric.maximize, part is None and learnt)
@@ -193,10 +195,9 @@ def _sentences(
 def _worth(
     found: Mapping[str, Any], bound: float, *, over: bool, excluded: bool, learnt: bool, part: str | None
 ) -> str:
-    """Whether a parser is worth having, in a sentence; ``part`` is how many examples of all, if not all."""
-    fits = f"the {part}" + ("" if part and "asked" in part else " that fit into the time")
+    """Whether a parser is worth having, in a sentence; ``part`` are the examples, if not all."""
     if found["verdict"] == "yes":
-        return "A parser is worth having here" + (f", with {fits}." if part else ".")
+        return "A parser is worth having here" + (f", with {part}." if part else ".")
     if found["verdict"] == "no":
         return f"A parser is not worth having here: a gain above {bound:g} is excluded."
     if over:
@@ -211,13 +212,13 @@ def _worth(
         )
     if excluded:
         return (
-            f"Whether a parser is worth having is undecided: with {fits} a gain above {bound:g} is excluded, "
+            f"Whether a parser is worth having is undecided: with {part} a gain above {bound:g} is excluded, "
             "but with all of them it may be another (more --minutes)."
         )
     return (
         "Whether a parser is worth having is undecided: a gain below "
         f"{found['smallest_visible_effect']:.3g} could not have been seen with "
-        f"{fits if part else 'these examples'} and these seeds."
+        f"{part or 'these examples'} and these seeds."
     )
 
 

@@ -289,4 +289,8 @@ def test_a_run_whose_score_is_not_in_the_ledger_is_done_again(campaign):
     (design,) = first.designs
     key = RunKey(design.tables[0].digest, "dt", "", 1)
     first.ledgers["d0"].add(key, {"epochs": 1.0})
-    assert key in [key for _, _, key in campaign().left()]
+    again = campaign()
+    assert key in [key for _, _, key in again.left()]
+    # Nor is it back once another run has been written down.
+    again.ledgers["d0"].add(key._replace(seed=0), {"test_accuracy": 0.5, "epochs": 1.0})
+    assert key in [key for _, _, key in again.left()]

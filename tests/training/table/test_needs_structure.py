@@ -121,7 +121,11 @@ def test_verdicts(plain, random, maximize, verdict):
     assert (found["verdict"], found["smallest_visible_effect"]) == (verdict, 0.3)
     part = module._verdict(plain, random, 0.02, maximize, False)
     assert part["verdict"] == verdict.replace("no", "undecided")
-    said = {"over": part["over"], "excluded": part["excluded"], "part": "100 of 2,000 examples"}
+    said = {
+        "over": part["over"],
+        "excluded": part["excluded"],
+        "part": "the 100 of 2,000 examples that fit into the time",
+    }
     told = module._worth(part, 0.02, learnt=True, **said)
     if verdict == "undecided" and part["over"]:
         assert "than random trees" in told
