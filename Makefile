@@ -31,22 +31,28 @@ RAW ?=
 PREPARED ?= .carry/evidence
 EVIDENCE := examples/evidence.py $(if $(RAW),--raw-from "$(RAW)") $(if $(ONLY),--only $(ONLY))
 
-.PHONY: tables evidence evidence-status gpu-prepare gpu-campaign
-.PHONY: help demo extras test lint typecheck pytest format bench bench-scaling gpu-check check-python
-.PHONY: install install-dev clean
+.PHONY: campaigns tables evidence evidence-status gpu-prepare gpu-campaign
+.PHONY: docs help demo extras test lint typecheck pytest format bench bench-attention bench-scaling gpu-check check-python
+.PHONY: install install-dev clean audit lowest other-python
 
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
 	@echo "make extras     install extras: make extras EXTRAS=pretrained,enhanced"
 	@echo "make test       install the development tools, then: ruff, mypy, pytest on all cores (WORKERS=1: on one)"
-	@echo "make bench      speed of the attention backends against their peers"
+	@echo "make docs       build the documentation site: docs/_build/index.html"
+	@echo "make bench      every ratio of speed with its target, in one table: RAW=DIR with the corpora"
+	@echo "make bench-attention  speed of the attention backends against their peers"
 	@echo "make bench-scaling  time and memory of dt as sentences and batches grow, into runs/scaling"
-	@echo "make gpu-check  backend equality and the benchmark on CUDA; says so where there is no GPU"
+	@echo "make gpu-check  on CUDA, in under ten minutes: results, memory, speed against peers, into runs/gpu_check.json"
 	@echo "make evidence   run what examples/claims asks for and is not done: RAW=DIR with the corpora, MINUTES=170, RUNS=1"
+	@echo "make campaigns  bad input, kills, faults, two at once, hostile files: an hour, and the table of what came out"
 	@echo "make evidence-status  what of it is done, running, left, and what is decided"
-	@echo "make tables     the tables of README.md, examples/results and examples/claims, from the results that are there"
+	@echo "make tables     the tables of README.md, docs, examples/results and examples/claims, from the results that are there"
 	@echo "make gpu-prepare      parse and process all of it into PREPARED=.carry/evidence (RAW=DIR)"
 	@echo "make gpu-campaign     the same on a machine that has PREPARED alone: MINUTES=9"
+	@echo "make audit      known holes of the pinned packages (pip-audit; needs the network)"
+	@echo "make lowest     tests with the lowest versions that pyproject.toml admits (uv; needs the network)"
+	@echo "make other-python     tests under another Python than that of .venv, where there is one"
 	@echo "make format     let ruff rewrite the code in place"
 	@echo "make clean      remove .venv and everything that tools have cached (datasets/ and runs/ stay)"
 	@echo
@@ -77,11 +83,25 @@ pytest: $(VENV)/.dev
 typecheck: | lint
 pytest: | typecheck
 
+audit lowest other-python: $(VENV)/.dev
+	@.ci/$@
+
 format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# -n -W: a reference that leads nowhere fails. What is generated is written anew.
+docs: $(VENV)/.docs
+	@echo "== sphinx-build"
+	@rm -rf docs/_generated
+	@$(BIN)/sphinx-build -n -W --keep-going -q -c docs . docs/_build
+	@echo "== docs/_build/index.html"
+
 bench: $(RUN_DEPS)
+	@echo "== examples/benchmarks/ratios.py"
+	@$(RUN) examples/benchmarks/ratios.py $(if $(RAW),--raw-from "$(RAW)") $(BENCH_ARGS)
+
+bench-attention: $(RUN_DEPS)
 	@echo "== examples/benchmarks/attention.py"
 	@$(RUN) examples/benchmarks/attention.py $(BENCH_ARGS)
 
@@ -95,6 +115,15 @@ gpu-check: $(RUN_DEPS)
 
 evidence: $(RUN_DEPS)
 	@$(RUN) $(EVIDENCE) --minutes $(MINUTES) --workers $(RUNS)
+
+# Minutes of each; what was found is printed, and fails the target.
+campaigns: $(VENV)/.dev
+	@$(BIN)/python tests/campaigns/hostile_files.py --write
+	@$(BIN)/python tests/campaigns/same_numbers.py --count 2000 --minutes 6 --write
+	@$(BIN)/python tests/campaigns/two_at_once.py --minutes 8 --write
+	@$(BIN)/python tests/campaigns/faults.py --count 60 --minutes 9 --write
+	@$(BIN)/python tests/campaigns/kill_anywhere.py --minutes 20 --write
+	@$(BIN)/python tests/campaigns/bad_input.py --count 5000 --minutes 15 --write
 
 tables: $(RUN_DEPS)
 	@$(RUN) examples/claims.py --write
@@ -154,7 +183,12 @@ $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.installed
 	@$(PIP) $(EDITABLE) -e ".[dev]"
 	@touch $@
 
+$(VENV)/.docs: pyproject.toml constraints.txt $(VENV)/.installed
+	@echo "== installing what builds the site"
+	@$(PIP) $(EDITABLE) -e ".[docs]"
+	@touch $@
+
 clean:
 	@echo "== removing .venv, build and cache folders"
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
+	@rm -rf $(VENV) build dist docs/_build docs/_generated .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
 	@find graphdep tests examples -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -2,10 +2,18 @@
 
 python examples/claims.py            # from examples/results/evidence/claims.csv
 python examples/claims.py --write    # into examples/claims/README.md (make tables)
+python examples/claims.py --stale    # what pages conclude from other verdicts than those of today
+
+What a page concludes is written by hand, and says in a comment which verdicts it was written of:
+
+    <!-- concluded from
+    roles-predicted-trees: reproduced
+    -->
 """
 
 import argparse
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,11 +21,13 @@ from graphdep.training.evidence import read_designs, read_open_claims
 from graphdep.training.evidence.verdicts import BOTH, CLAIMS, read_claims, said
 
 HERE = Path(__file__).parent
+FIRST_PAGES = [HERE.parent / "README.md", HERE.parent / "docs" / "results.md"]
 OPEN = ("claim", "source", "published", "why it is not decided here")
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--designs", type=Path, default=HERE / "claims")
 parser.add_argument("--results", type=Path, default=HERE / "results" / "evidence")
 parser.add_argument("--page", type=Path, default=HERE / "claims" / "README.md")
+parser.add_argument("--stale", nargs="*", type=Path, metavar="PAGE", help="(default: all that conclude)")
 parser.add_argument("--write", action="store_true", help="into the page")
 
 
@@ -42,7 +52,7 @@ def table(designs: Path, results: Path) -> str:
             rows = f"`{claim.a}` {claim.expected} than `{claim.b}`".replace("equal than", "equal to")
             where = ", ".join(filter(None, [design.name, claim.table, claim.metric]))
             seeds = f"{row.get('seeds', 0)} of {row.get('planned', '?')}"
-            verdict = row.get("verdict", "not run")
+            verdict = row.get("verdict", "not run") + (", claimed after the runs" if claim.posthoc else "")
             lines.append([claim.text, claim.source, f"{rows} ({where})", seeds, *numbers, verdict])
     return markdown(lines)
 
@@ -53,12 +63,37 @@ def open_table(folder: Path) -> str:
     return markdown([OPEN, ["---"] * len(OPEN), *rows])
 
 
+def stale(page: Path, designs: Path, results: Path) -> list[str]:
+    """What the conclusions of a page do not know: verdicts that are others now, and claims of the designs
+    whose tables it has.
+    """
+    text = page.read_text(encoding="utf-8")
+    shown = set(re.findall(r"^<!-- (?:evidence|curve|parts): ([\w-]+)", text, re.M))
+    comments = re.findall(r"^<!-- concluded from\n(.*?)^-->", text, re.M | re.S)
+    stated = dict(line.split(": ", 1) for comment in comments for line in comment.splitlines())
+    found = {row["claim"]: row["verdict"].partition(" (")[0] for row in read_claims(results / CLAIMS)}
+    found = {name: verdict for name, verdict in found.items() if verdict != "running"}
+    claims = {claim.name: design.name for design in read_designs(designs) for claim in design.claims}
+    unknown = [f"{page}: no claim {name!r}" for name in stated if name not in claims]
+    asked = [name for name, design in claims.items() if name in stated or design in shown]
+    pairs = [(name, stated.get(name, "not stated"), found.get(name, "not run")) for name in asked]
+    return unknown + [
+        f"{page}: {name} is {now!r} and was {before!r}" for name, before, now in pairs if before != now
+    ]
+
+
 def markdown(lines: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def main() -> None:
     args = parser.parse_args()
+    if args.stale is not None:
+        pages = args.stale or [*FIRST_PAGES, *sorted((HERE / "results").glob("*.md"))]
+        if found := [line for page in pages for line in stale(page, args.designs, args.results)]:
+            print("read again what these pages conclude, and mend their comments:", *found, sep="\n")
+            sys.exit(1)
+        return
     blocks = {"claims": table(args.designs, args.results), "open": open_table(args.designs / "open")}
     if not args.write:
         print("\n\n".join(blocks.values()))

@@ -1,4 +1,4 @@
-"""Gain of a parser's trees by the number of training predicates: the picture of examples/results/roles.md.
+"""Gain of a parser's trees by the number of training predicates: the picture of results/roles-more.md.
 
     python examples/learning_curve.py    # (make tables)
 
@@ -38,7 +38,7 @@ Points = dict[int, dict[str, float] | None]
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--designs", type=Path, default=HERE / "claims")
 parser.add_argument("--results", type=Path, default=HERE / "results" / "evidence")
-parser.add_argument("--page", type=Path, default=HERE / "results" / "roles.md")
+parser.add_argument("--page", type=Path, default=HERE / "results" / "roles-more.md")
 parser.add_argument("--output", type=Path, default=HERE / "figures" / "learning_curve.png")
 
 

@@ -1,4 +1,4 @@
-"""Which class is which paper's: the table of README.md, read from the docstrings.
+"""Which class is which paper's: the table of docs/papers/index.md, read from the docstrings.
 
     python examples/paper_table.py
 
@@ -37,8 +37,20 @@ COMMANDS = {
     "SpanModel": ("semeval2010", "bert"),
     "TreeLSTM": ("sick-e", "tree-lstm"),
     "DependencyTreeRNN": ("sick-e", "dt-rnn"),
+    "RNTN": ("sick-e", "rntn"),
+    "BiTreeLSTM": ("sick-e", "bitree-lstm-ct"),
+    "DCTreeLSTM": ("sick-e", "dc-treelstm"),
+    "TagHyperTreeLSTM": ("sick-e", "taghypertreelstm"),
+    "UniversalEncoder": ("sick-e", "use"),
     "PostTrainingModel": ("post-train", None),
+    "UtteranceManipulationModel": ("ubuntu", "bert-ums"),
+    "SpeakerSelectionModel": ("ubuntu", "bert-ss-da"),
+    "StructuralDialogueModel": ("ubuntu", "bert-spider"),
     "ReCoSa": ("dailydialog", "recosa"),
+    "SMN": ("ubuntu", "smn"),
+    "DUA": ("ubuntu", "dua"),
+    "IOI": ("ubuntu", "ioi"),
+    "DeepAttentionMatching": ("ubuntu", "dam-2018"),
     "TreeTransformer": ("sick-e", "tree-transformer"),
 }
 

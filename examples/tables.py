@@ -1,4 +1,4 @@
-"""The tables of README.md and of examples/results/*.md, filled from the committed CSVs.
+"""The tables of README.md, of the site and of examples/results/*.md, filled from the committed CSVs.
 
     python examples/tables.py            # says what differs, and ends with 1 if anything does
     python examples/tables.py --write    # (make tables)
@@ -19,6 +19,8 @@ metrics, one metric over several tables, or one over the parts of the test split
     <!-- evidence: e2-roles 5000 test_f1 rows=transformer,dt against=transformer differences=roles.csv -->
     <!-- curve: e2-roles test_f1 500 1000 2500 rows=transformer,dt -->
     <!-- parts: e2-roles 5000 test_f1/distance rows=transformer,dt -->
+
+A fourth one makes the table of `make bench` of its CSV: <!-- bench: bench.csv -->.
 
 `differences` is a CSV of `graphdep ablate`, whose intervals are taken where its runs are the same.
 """
@@ -41,10 +43,11 @@ from scipy import stats
 from graphdep.metrics import visible_effect
 from graphdep.training.evidence import Design, read_designs
 from graphdep.training.evidence.ledger import Ledger
-from graphdep.training.evidence.verdicts import CLAIMS, read_claims
+from graphdep.training.evidence.verdicts import BOTH, CLAIMS, over_seeds, read_claims, scores_digest
 
 HERE = Path(__file__).parent
-MARKER = re.compile(r"^<!-- (table|evidence|curve|parts): (.*?)\s*-->\n", re.M | re.S)
+FIRST_PAGES = [HERE.parent / name for name in ("README.md", "docs/results.md", "docs/how-to/own-encoder.md")]
+MARKER = re.compile(r"^<!-- (table|evidence|curve|parts|bench): (.*?)\s*-->\n", re.M | re.S)
 LEFT = ("paper", "**not trained**")
 FIXED = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
 KNOWN = ("seeds", "difference", "smallest_visible")
@@ -57,14 +60,19 @@ SEEDS_ALONE = (
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--results", type=Path, default=HERE / "results", help="folder of the CSVs")
 parser.add_argument("--designs", type=Path, default=HERE / "claims")
-parser.add_argument("--pages", type=Path, nargs="*", help="(default: README.md and those of --results)")
+parser.add_argument(
+    "--pages",
+    type=Path,
+    nargs="*",
+    help="(default: README.md, those of docs that have figures, and those of --results)",
+)
 parser.add_argument("--write", action="store_true", help="into the pages")
 
 
 def main() -> int:
     args = parser.parse_args()
     differ = 0
-    for page in args.pages or [HERE.parent / "README.md", *sorted(args.results.glob("*.md"))]:
+    for page in args.pages or [*FIRST_PAGES, *sorted(args.results.glob("*.md"))]:
         before, after = page.read_text(encoding="utf-8"), refreshed(page, args.results, args.designs)
         lines = (text.splitlines() for text in (before, after))
         print(
@@ -372,7 +380,17 @@ def _by_number(name: str) -> tuple[int, str]:
     return int(number[1]) if number else 0, name
 
 
-MADE = {"evidence": evidence, "curve": curve, "parts": parts}
+def bench(said: str, results: Path, designs: Path) -> str:
+    """Ratios and their targets, as `make bench` has written them, and where."""
+    with open(results / said, encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    names = [name for name in lines[0] if name != "machine"]
+    cells = [[f"**{one[name]}**" if one[name] == "missed" else one[name] for name in names] for one in lines]
+    machines = "; ".join(dict.fromkeys(line["machine"] for line in lines))
+    return written([names, ["---"] * len(names), *cells]) + f"\n{machines}.\n"
+
+
+MADE = {"evidence": evidence, "curve": curve, "parts": parts, "bench": bench}
 
 
 def table_of(design: Design, name: str) -> Any:
@@ -423,9 +441,12 @@ def gain(
     """
     digits = asked.options.get("digits", "4")
     a, b = (asked.ledger.scores(table.digest, name, metric) for name in (row, against))
-    wanted = {"digest": table.digest, "metric": metric, "a": row, "b": against, "over": "seeds and examples"}
+    wanted = {"digest": table.digest, "metric": metric, "a": row, "b": against, "over": BOTH}
     for claim in read_claims(results / "evidence" / CLAIMS):
-        if claim["difference"] and all(claim[name] == value for name, value in wanted.items()):
+        if not claim["difference"] or any(claim[name] != value for name, value in wanted.items()):
+            continue
+        planned = [{seed: row[seed] for seed in row if seed < int(claim["planned"])} for row in (a, b)]
+        if claim["scores"] == scores_digest(*planned):
             return {**_numbers(claim), "text": difference_text(claim, digits)}
     if "differences" in asked.options:
         lines = read(results / asked.options["differences"])
@@ -453,11 +474,11 @@ def _same(before: Mapping[int, Mapping[str, str]], now: Mapping[int, float]) -> 
 
 def paired(a: Mapping[int, float], b: Mapping[int, float]) -> dict[str, float] | None:
     """Difference, 95% interval (t distribution) and smallest visible effect over the seeds that both have."""
-    differences = [a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())]
-    if len(differences) < 2:
+    seeds = sorted(a.keys() & b.keys())
+    if len(seeds) < 2:
         return None
-    middle, df = statistics.fmean(differences), len(differences) - 1
-    error = statistics.stdev(differences) / math.sqrt(len(differences))
+    found = over_seeds([a[seed] for seed in seeds], [b[seed] for seed in seeds])
+    middle, error, df = (found[name] for name in ("difference", "standard_error", "df"))
     half = float(stats.t.ppf(0.975, df)) * error
     seen = visible_effect(error, df)
     return {"difference": middle, "low": middle - half, "high": middle + half, "smallest_visible": seen}

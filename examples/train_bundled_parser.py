@@ -51,6 +51,8 @@ from stanza.models.pos.trainer import Trainer as TaggerTrainer
 from stanza.utils.conll import CoNLL
 from stanza.utils.training.run_tokenizer import uses_dictionary
 
+from graphdep.parsing.checksums import write_checksums
+
 # Sizes for a CPU. --share_hid: stanza's bilinear heads take three quarters of the time of a step.
 TOKENIZER = """--lang {language} --max_seqlen 300 --txt_file data/tokenize/{name}.train.txt
     --label_file data/tokenize/{name}-ud-train.toklabels --dev_txt_file data/tokenize/{name}.dev.txt
@@ -334,6 +336,7 @@ def package(job: Job, output: Path) -> None:
         for key in ("optimizer_state_dict", "scheduler_state_dict"):
             checkpoint.pop(key, None)
         torch.save(checkpoint, output / job.model(kind).name, _use_new_zipfile_serialization=False)
+    write_checksums(output, [path.name for path in output.glob(f"{job.name}_*.pt")])
 
 
 def halved(value: Any) -> Any:

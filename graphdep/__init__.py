@@ -10,19 +10,20 @@
 :mod:`graphdep.training`    runs, checkpoints, ablations, comparisons
 ==========================  ==================================================================
 
-Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`, :class:`SentenceEncoder`,
-:class:`Responder` and :class:`ResponseSelector`; :func:`load` finds out which.
+Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`, :class:`SpanClassifier`,
+:class:`SentenceEncoder`, :class:`Responder` and :class:`ResponseSelector`; :func:`load` finds out which.
 """
 
 from typing import TYPE_CHECKING
 
 from graphdep.io.lazy_face import lazy_face
 from graphdep.io.moved_modules import find_moved_modules as _find_moved_modules
-from graphdep.io.thread_waits import let_threads_sleep as _let_threads_sleep
+from graphdep.io.thread_waits import bound_thread_waits as _bound_thread_waits
 from graphdep.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from graphdep.data import NodeType, to_data
+    from graphdep.explorer.drawn import draw
     from graphdep.io import ConlluError
     from graphdep.sentence import Sentence
     from graphdep.tasks.dialogues.responder import Responder
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from graphdep.tasks.selection.selector import ResponseSelector
     from graphdep.tasks.sentences.classifier import SequenceClassifier
     from graphdep.tasks.sentences.encoder import SentenceEncoder
+    from graphdep.tasks.spans.span_classifier import SpanClassifier
     from graphdep.training.runner.attention import attention_map
+    from graphdep.training.runner.explore import explore
     from graphdep.training.runner.load import load
     from graphdep.vocab import RelationVocab, Vocab
 
@@ -43,9 +46,12 @@ __all__ = [
     "Sentence",
     "SentenceEncoder",
     "SequenceClassifier",
+    "SpanClassifier",
     "Vocab",
     "WordLabeller",
     "attention_map",
+    "draw",
+    "explore",
     "load",
     "to_data",
 ]
@@ -53,7 +59,7 @@ __all__ = [
 # PyTorch and PyTorch Geometric, which most of them need, take seconds to import.
 __getattr__, _ = lazy_face(__name__)
 _find_moved_modules()
-_let_threads_sleep()
+_bound_thread_waits()
 
 
 def __dir__() -> list[str]:

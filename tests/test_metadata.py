@@ -43,6 +43,20 @@ def test_versions_with_known_holes_are_not_admitted(metadata):
     assert floors == FLOORS
 
 
+def test_the_enhancer_of_another_package_is_for_the_pythons_that_the_page_says(metadata):
+    (needed,) = (one for one in metadata.get_all("Requires-Dist") if "pybart" in one and "enhanced" in one)
+    assert re.search(r"python_version < .3\.12.", needed)
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert "| `enhanced` | enhanced graphs by pybart, Python 3.11 alone;" in page
+    assert not re.search(r"Requires-Dist: .*pybart(?!.*extra ==)", str(metadata))  # the own rules need none
+
+
+def test_every_requirement_has_a_lowest_version(metadata):
+    """Without one an installer may take the first version there was."""
+    without = [one for one in metadata.get_all("Requires-Dist") if not re.search(">=|==", one.split(";")[0])]
+    assert without == []
+
+
 def test_the_licence_is_that_of_all_that_a_wheel_carries(metadata):
     card = (ROOT / "graphdep/parsing/bundled/MODEL_CARD.md").read_text(encoding="utf-8")
     assert "CC BY-SA 4.0" in card

@@ -16,6 +16,7 @@ ON_OTHERS = ("post_training",)
 # From the ground up; a room may import those before it and itself. Rooms of a line do not know one another.
 FLOORS = (
     ("graphdep.version",),
+    ("graphdep.drawing",),
     ("graphdep.sentence",),
     ("graphdep.io",),
     ("graphdep.metrics", "graphdep.vocab", "graphdep.parsing"),
@@ -27,6 +28,7 @@ FLOORS = (
     ("graphdep.nn.models",),
     ("graphdep.nn.pretrained",),
     ("graphdep.nn.explain", "graphdep.visualization", "graphdep.human_eval"),
+    ("graphdep.explorer",),
     ("graphdep.datasets.base",),
     ("graphdep.datasets.sentences", "graphdep.datasets.dialogues"),
     ("graphdep.datasets.selection.store",),

@@ -5,7 +5,10 @@ The methods of a row group run interleaved in one process (all of them once, in 
 that what else the machine does, and what the method before left of caches and memory, hits all alike; the
 medians are compared. Usage:
 
-    python examples/benchmarks/attention.py [--rounds 9] [--device cpu] [--output FILE.md]
+    python examples/benchmarks/attention.py [--rounds 9] [--edges DRA,DT] [--words 10,20] [--threads 1]
+
+With one thread on the CPU the time is that of the process, and the least of all rounds counts, so that what
+else the machine does hardly shows.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -28,6 +31,7 @@ from torch_geometric.utils import to_dense_adj
 
 from graphdep import RelationVocab, Sentence, to_data
 from graphdep.nn.attention import AttentionLayout
+from graphdep.nn.attention.segment import HAS_SCATTER
 from graphdep.nn.conv import AttentionConv, DRAConv, GatedRelationConv
 from graphdep.transforms import resolve
 
@@ -140,6 +144,13 @@ def dt_methods(batch: Batch, channels: int, heads: int) -> dict[str, Callable[[T
     return methods
 
 
+GROUPS = {
+    "DRA": (dra_methods, 768, 16, 4096),
+    "complete": (transformer_methods, 300, 6, 1300),
+    "DT": (dt_methods, 300, 6, 1300),
+}
+
+
 def _conv_methods(
     make: Callable[[str], AttentionConv], batch: Batch
 ) -> dict[str, Callable[[Tensor], Tensor]]:
@@ -149,9 +160,7 @@ def _conv_methods(
     methods: dict[str, Callable[[Tensor], Tensor]] = {}
     lin = nn.Linear(make("auto").in_channels, 3 * make("auto").in_channels).to(batch.ptr.device)
     methods["projections only"] = lin
-    for backend in ("auto", "reference", "segment", "dense"):
-        if backend == "segment" and not _has_scatter():
-            continue
+    for backend in ("auto", "reference", "segment", *["scatter"] * HAS_SCATTER, "dense"):
         layer = make(backend).to(batch.ptr.device)
         methods[f"graphdep {backend}"] = lambda x, layer=layer: layer(  # type: ignore[misc]
             x, AttentionLayout.of(batch)
@@ -159,29 +168,23 @@ def _conv_methods(
     return methods
 
 
-def _has_scatter() -> bool:
-    try:
-        import torch_scatter  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def interleaved(
     methods: dict[str, Callable[[], None]], rounds: int, synchronize: Callable[[], None]
 ) -> dict[str, float]:
-    """Median seconds of each method."""
+    """Median seconds of each method; with one thread the least of its seconds on the processor."""
+    alone = torch.get_num_threads() == 1 and not torch.cuda.is_initialized()
+    clock, summary = (time.process_time, min) if alone else (time.perf_counter, statistics.median)
     times: dict[str, list[float]] = {name: [] for name in methods}
     for i in range(rounds + 2):
         order = random.Random(i).sample(sorted(methods), len(methods))
         for name, run in ((name, methods[name]) for name in order):
             synchronize()
-            start = time.perf_counter()
+            start = clock()
             run()
             synchronize()
             if i >= 2:  # the first two warm up
-                times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in times.items()}
+                times[name].append(clock() - start)
+    return {name: summary(values) for name, values in times.items()}
 
 
 def measure(
@@ -202,12 +205,13 @@ def measure(
     return first, interleaved({name: both(method) for name, method in methods.items()}, rounds, synchronize)
 
 
-def attention_rows(rounds: int, device: str) -> list[list[str]]:
+def attention_rows(
+    rounds: int, device: str, edges: Sequence[str] = tuple(GROUPS), lengths: Sequence[int] = LENGTHS
+) -> list[list[str]]:
     rows, checks = [], []
-    groups = (("DRA", dra_methods, 768, 16, 4096), ("complete", transformer_methods, 300, 6, 1300))
-    groups += (("DT", dt_methods, 300, 6, 1300),)
-    for group, make, channels, heads, nodes in groups:
-        for length in LENGTHS:
+    for group in edges:
+        make, channels, heads, nodes = GROUPS[group]
+        for length in lengths:
             batch = make_batch([length] * max(nodes // length, 2), device)
             x = torch.randn(batch.num_nodes, channels, device=device, requires_grad=True)
             forward, both = measure(make(batch, channels, heads), x, rounds)
@@ -276,12 +280,19 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--edges", default=",".join(GROUPS), help="groups of rows, of " + ", ".join(GROUPS))
+    parser.add_argument("--words", default=",".join(map(str, LENGTHS)), help="lengths of the sentences")
+    parser.add_argument("--threads", type=int)
     parser.add_argument("--output", type=Path)
     args = parser.parse_args(argv)
+    if args.threads:
+        torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     name = device_name(args.device)
     threads = f"{torch.get_num_threads()} threads, torch {torch.__version__}"
-    head = f"{name}, {threads}, medians of {args.rounds} interleaved rounds"
+    summary = "least times" if torch.get_num_threads() == 1 and args.device == "cpu" else "medians"
+    head = f"{name}, {threads}, {summary} of {args.rounds} interleaved rounds"
+    lengths = [int(words) for words in args.words.split(",")]
     columns = [
         "edges",
         "words",
@@ -291,7 +302,7 @@ def main(argv: list[str] | None = None) -> None:
         "fwd / floor",
         "fwd+bwd / floor",
     ]
-    text = [head, table(columns, attention_rows(args.rounds, args.device))]
+    text = [head, table(columns, attention_rows(args.rounds, args.device, args.edges.split(","), lengths))]
     text += ["Edge construction, 64 sentences of 20 words:"]
     text += [table(["preset", "ktokens/s", "ms a batch"], construction_rows(args.rounds, args.device))]
     print("\n\n".join(text))

@@ -64,6 +64,7 @@ class PaddedModel(nn.Module):
     def __init__(self, packed: PackedModel, kind: str) -> None:
         super().__init__()
         self.model, self.relations = packed.encoder.model, packed.encoder.relations
+        side_by_side.as_in_transformers(self.model)
         self.first, self.head = packed.encoder.anatomy.first_position, packed.head
         self.model.set_attn_implementation(kind)
 

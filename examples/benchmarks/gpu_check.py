@@ -1,221 +1,176 @@
-"""Does everything give on a GPU what it gives on the CPU, and how fast?
+"""The proof on a GPU, in under ten minutes: are results right, the same each time, without waiting and within
+memory, and how fast is it?
 
-Compares the attention backends on CUDA (float32 and bfloat16, forward and backward), transforms, layers and
-the model with themselves on the CPU, trains a small model, then runs the benchmark and `graphdep train` on
-the self-written corpus. Parts whose packages are missing are left out and named. Usage:
+Steps, in this order: every attention backend against float64; sharp weights; two runs equal to the bit; no
+waiting for the device; memory; edges and layers against the CPU, a small training; torch.compile
+(gpu_proofs.py); attention against PyG plain and compiled, PyTorch's with a 4-D mask, FlexAttention and
+varlen_attn, on sentences of 32 and of 10 to 200 words (gpu_speed.py); training of dt and transformer-dra,
+tokens a second (gpu_training.py). What a step found, or its error, is written after each, and the next goes
+on. It needs torch, triton and PyG, and of graphdep's other packages none. Usage:
 
-    python examples/benchmarks/gpu_check.py [--rounds 5]
+    python examples/benchmarks/gpu_check.py [--output FILE.json] [--only WORDS ...]
+    python examples/benchmarks/gpu_check.py --device cpu --tiny   # by Triton's interpreter, to check itself
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
 import json
-import random
-import subprocess
+import os
 import sys
-import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
-
-from graphdep import RelationVocab, Vocab, to_data
-from graphdep.nn.attention import AttentionLayout
-from graphdep.nn.conv import AttentionConv, DAMConv, DRAConv, GatedRelationConv, SIAConv
-from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentencePairModel
-from graphdep.testing import assert_same_data, random_sentence
-from graphdep.testing.backends import TOLERANCES, assert_backends_equal, assert_close, random_states
-from graphdep.transforms import PRESETS, resolve
-
-VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
-Check = tuple[str, Callable[[], object]]
+sys.path.insert(0, str(Path(__file__).parent))
 
 
-def make_batch(examples: int, longest: int = 30, seed: int = 0) -> Batch:
-    """Pairs of random sentences; the label says whether the first has more words."""
-    rng, data = random.Random(seed), []
-    for _ in range(examples):
-        pair = [random_sentence(rng, rng.randint(1, longest)) for _ in range(2)]
-        data.append(to_data(pair, vocab=VOCAB, y=torch.tensor([int(len(pair[0]) > len(pair[1]))])))
-    return Batch.from_data_list(data)
+def all_steps() -> dict[str, Callable[[Any], dict[str, Any]]]:
+    """All steps by name, what matters most first."""
+    from gpu_proofs import PROOFS
+    from gpu_speed import WORKLOADS, workload
+    from gpu_training import dt, transformer_dra
+
+    speed = {f"speed: {name}": workload(name) for name in WORKLOADS}
+    first = list(speed)[:3]
+    training = {"training: dt, SICK's lengths": dt}
+    training["training: transformer-dra, DailyDialog's lengths"] = transformer_dra
+    rest = {name: step for name, step in speed.items() if name not in first}
+    return {**PROOFS, **{name: speed[name] for name in first}, **training, **rest}
 
 
-def graphs() -> Iterator[tuple[str, dict[str, Tensor | None]]]:
-    """Arguments of ``edge_attention`` that each backend has had trouble with somewhere."""
-    star = torch.stack([torch.arange(2000), torch.zeros(2000, dtype=torch.long)])
-    nothing, ptr = torch.zeros(2, 0, dtype=torch.long), torch.tensor([0, 1, 40, 100])
-    some = torch.randperm(100 * 100, generator=torch.Generator().manual_seed(0))[:300]
-    pairs = torch.stack([some % 100, some // 100])
-    clique = torch.arange(100) % 4 - 1
-    yield "2000 sources of one target", {**random_states(2000, 2000), "edge_index": star}
-    yield "random edges, empty rows", {**random_states(100, 300), "edge_index": pairs}
-    yield "cliques", {**random_states(100, 0, terms=()), "edge_index": nothing, "clique": clique, "ptr": ptr}
-    yield "cliques and edges", {**random_states(100, 300), "edge_index": pairs, "clique": clique, "ptr": ptr}
-    yield "no edges", {**random_states(5, 0), "edge_index": nothing}
-    yield "no nodes", {**random_states(0, 0), "edge_index": nothing}
+def machine(device: str) -> dict[str, Any]:
+    import platform
 
+    import torch
+    import torch_geometric
 
-def backend_checks(device: str) -> Iterator[Check]:
-    backends = ["reference", "dense", "auto"] + ["segment"] * (find_spec("torch_scatter") is not None)
-    for name, inputs in graphs():
-        moved = {key: x if x is None else x.to(device) for key, x in inputs.items()}
-        for dtype in (torch.float32, torch.bfloat16):
-            label = f"backends {', '.join(backends)}: {name}, {dtype}"
-            yield label, partial(assert_backends_equal, moved, backends, dtype=dtype)
-
-
-def transform_checks(device: str) -> Iterator[Check]:
-    batch = make_batch(4)
-    for name in PRESETS:
-
-        def check(name: str = name) -> None:
-            for edges in (resolve(name), resolve(name, implicit=True)):
-                assert_same_data(edges(batch.clone().to(device)).to("cpu"), edges(batch))
-
-        yield f"edges: {name}", check
-
-
-def results(module: nn.Module, data: Data, *inputs: Tensor, bfloat16: bool = False) -> dict[str, Tensor]:
-    """Output and gradients of every parameter."""
-    with torch.autocast(data.node_type.device.type, torch.bfloat16, enabled=bfloat16):
-        if isinstance(module, AttentionConv):
-            out = module(inputs[0], AttentionLayout.of(data))
-        else:
-            out = module(data)
-    grads = torch.autograd.grad(out.float().sin().sum(), [*module.parameters()])
-    return {"output": out.detach(), **dict(zip(dict(module.named_parameters()), grads))}
-
-
-def model() -> SentencePairModel:
-    torch.manual_seed(0)
-    encoder = DependencyTransformer(len(VOCAB), len(RELATIONS), hidden_channels=60, ff_channels=60)
-    return SentencePairModel(encoder, RelatednessHead(60, 2))
-
-
-def layer_checks(device: str) -> Iterator[Check]:
-    relations = {"num_relations": len(RELATIONS)}
-    modules: list[tuple[str, nn.Module]] = [
-        ("dra", DRAConv(24, 6, heads=4)),
-        ("dra", DRAConv(24, 6, heads=4, residual=True)),
-        ("sia", SIAConv(24, 6, heads=4)),
-        ("sia", SIAConv(24, 6, heads=4, mask="multiplicative")),
-        ("dam", DAMConv(24, 6, heads=4)),
-        ("transformer", AttentionConv(24, 6, heads=4)),
-        ("dt", GatedRelationConv(24, 6, heads=4, **relations)),  # type: ignore[arg-type]
-        ("dt", GatedRelationConv(24, 6, heads=4, gate=None, **relations)),  # type: ignore[arg-type]
-        ("dt", model()),
-    ]
-    for preset, module in modules:
-        if preset not in PRESETS:
-            print(f"left out: {module}, there is no preset {preset!r}")
-            continue
-        data = resolve(preset, implicit=True)(make_batch(4))
-        inputs = [torch.randn(data.num_nodes, 24, generator=torch.Generator().manual_seed(0))]
-        for bfloat16 in (False, True):
-
-            def check(
-                module: nn.Module = module,
-                data: Data = data,
-                inputs: list[Tensor] = inputs,
-                low: bool = bfloat16,
-            ) -> None:
-                expected = results(module, data, *inputs)
-                there = [
-                    copy.deepcopy(module).to(device),
-                    data.clone().to(device),
-                    *(x.to(device) for x in inputs),
-                ]
-                tolerance = 0.1 if low else 10 * TOLERANCES[torch.float32]  # layers add up their roundings
-                assert_close(results(*there, bfloat16=low), expected, tolerance, f"{device} against cpu")
-
-            kind = "bfloat16 autocast" if bfloat16 else "float32"
-            yield f"{type(module).__name__} on {preset} edges, {kind}", check
-
-
-def train_by_hand(device: str) -> None:
-    """Adam on 64 pairs, edges built on the device: the loss has to fall to a tenth."""
-    net, data = model().to(device), make_batch(64, longest=10).to(device)
-    optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
-    losses = []
-    for _ in range(60):
-        loss = nn.functional.cross_entropy(net(resolve("dt", implicit=True)(data)), data.y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss.detach()))
-    assert losses[-1] < losses[0] / 10, f"loss went from {losses[0]:.3f} to {losses[-1]:.3f}"
-
-
-def train_by_command() -> None:
-    """``graphdep train`` on the self-written corpus, one epoch."""
-    from graphdep.datasets.mini.mini import write_mini
-
-    with tempfile.TemporaryDirectory() as folder:
-        write_mini(folder)
-        command = [sys.executable, "-m", "graphdep", "train", "--root", folder, "--output", f"{folder}/run"]
-        command += ["--max-epochs", "1", "--limit-train", "200", "--json"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        print(json.dumps(json.loads(done.stdout)["metrics"]))
-
-
-def benchmark(device: str, rounds: int) -> None:
-    sys.path.insert(0, str(Path(__file__).parent))
-    from attention import main
-
-    main(["--device", device, "--rounds", str(rounds)])
-
-
-def slow_checks(device: str, rounds: int) -> Iterator[Check]:
-    missing = [name for name in ("lightning", "stanza", "typer") if find_spec(name) is None]
-    missing += [] if find_spec("graphdep.datasets.mini.mini") else ["datasets/mini"]
-    if missing:
-        print(f"left out: graphdep train, which needs {', '.join(missing)}")
-    else:
-        yield "graphdep train on the self-written corpus", train_by_command
-    if Path(__file__).with_name("attention.py").exists():
-        yield "benchmark", lambda: benchmark(device, rounds)
-    else:
-        print("left out: the benchmark, attention.py is not beside this file")
-
-
-def passes(name: str, check: Callable[[], object]) -> bool:
+    found = {"torch": torch.__version__, "torch_geometric": torch_geometric.__version__}
+    found["python"] = platform.python_version()
     try:
-        check()
-    except Exception:  # whatever it is, the other checks still tell something
-        traceback.print_exc()
-        print(f"FAILED {name}", flush=True)
-        return False
-    print(f"ok     {name}", flush=True)
-    return True
+        import triton
+
+        found["triton"] = triton.__version__
+    except ImportError:
+        found["triton"] = "missing"
+    if device != "cpu":
+        properties = torch.cuda.get_device_properties(device)
+        found |= {"device": properties.name, "cuda": str(torch.version.cuda)}
+        found["compute capability"] = f"{properties.major}.{properties.minor}"
+    return found
 
 
-def main(argv: list[str] | None = None) -> int:
+def run(name: str, step: Callable[[Any], dict[str, Any]], bench: Any) -> dict[str, Any]:
+    """The record of a step."""
+    start = time.monotonic()
+    record: dict[str, Any] = {"step": name, "ok": True}
+    try:
+        record["found"] = step(bench)
+    except Exception as error:  # whatever it is, the other steps still tell something
+        record |= {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        record["traceback"] = traceback.format_exc()
+    return record | {"seconds": round(time.monotonic() - start, 2)}
+
+
+def write(path: Path | None, report: dict[str, Any]) -> None:
+    """The report so far; a step that takes the process with it leaves what was there."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.part")
+    temporary.write_text(json.dumps(report, indent=1, default=str) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def judged(value: Any) -> Iterator[dict[str, Any]]:
+    """All targets within what was found."""
+    if isinstance(value, dict):
+        if "met" in value:
+            yield value
+        for part in value.values():
+            yield from judged(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from judged(part)
+
+
+def say(record: dict[str, Any], targets: bool) -> None:
+    out = record.get("found", {}).get("left out")
+    word = "FAILED" if not record["ok"] else "left out" if out else "ok    "
+    print(f"{word} {record['step']} ({record['seconds']:.1f} s){f': {out}' if out else ''}", flush=True)
+    if not record["ok"]:
+        print(record.get("traceback", record["error"]), file=sys.stderr, flush=True)
+    for method, times in record.get("found", {}).get("times", {}).items():
+        parts = (
+            f"{key} {value:.1f}" if isinstance(value, float) else f"{key} {value}"
+            for key, value in times.items()
+        )
+        print(f"         {method}: {', '.join(parts)}")
+    for target in judged(record.get("found", {})) if targets else ():
+        text = f"{target.get('of', '')} {target['ratio']:.2f} (target {target['target']})"
+        print(f"  {'met   ' if target['met'] else 'MISSED'} {text}")
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--device", default="cuda", help="cpu, with --tiny: checks this file")
+    parser.add_argument("--tiny", action="store_true", help="smallest sizes")
+    parser.add_argument("--minutes", type=float, default=9.0, help="no step begins after so many")
     parser.add_argument(
-        "--rounds", type=int, default=5, help="rounds of the benchmark; 0: none, nor training"
+        "--only", nargs="+", default=[], metavar="WORDS", help="steps with one of these in their name"
     )
-    parser.add_argument("--device", default="cuda", help="cpu checks this file")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="JSON file (default: runs/gpu_check.json; with --tiny gpu_check_tiny.json)",
+    )
     args = parser.parse_args(argv)
-    if args.device == "cuda":
-        if not torch.cuda.is_available():
-            print("No CUDA device here: nothing was checked.")
-            return 0
-        print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}")
-        torch.set_float32_matmul_precision("highest")
-    checks = [*backend_checks(args.device), *transform_checks(args.device), *layer_checks(args.device)]
-    checks.append(("training by hand", lambda: train_by_hand(args.device)))
-    checks += slow_checks(args.device, args.rounds) if args.rounds else []
-    failed = [name for name, check in checks if not passes(name, check)]
-    print(f"{len(checks) - len(failed)} of {len(checks)} checks passed")
+    args.output = args.output or Path(f"runs/gpu_check{'_tiny' if args.tiny else ''}.json")
+    return args
+
+
+def main(argv: list[str] | None = None) -> int:
+    args = parse(argv)
+    begun = time.monotonic()
+    if args.device.startswith("cpu"):  # before triton is imported the first time
+        os.environ["TRITON_INTERPRET"] = "1"
+    import torch
+
+    if args.device.startswith("cuda") and not torch.cuda.is_available():
+        print("No CUDA device here: nothing was checked. `--device cpu --tiny` checks this file itself.")
+        return 0
+    from gpu_proofs import Bench
+
+    torch.set_float32_matmul_precision("highest")
+    report: dict[str, Any] = {"machine": machine(args.device), "tiny": args.tiny, "steps": []}
+    print(", ".join(f"{key} {value}" for key, value in report["machine"].items()), flush=True)
+    for name, step in all_steps().items():
+        if args.only and not any(words in name for words in args.only):
+            continue
+        if time.monotonic() - begun > 60 * args.minutes:
+            record = {"step": name, "ok": False, "error": "not run: no time was left", "seconds": 0.0}
+        else:
+            record = run(name, step, Bench(args.device, args.tiny))
+        report["steps"].append(record)
+        report["seconds"] = round(time.monotonic() - begun, 1)
+        write(args.output, report)
+        say(record, targets=not args.tiny)  # those of the real sizes
+    if not report["steps"]:
+        print(f"no step has one of {', '.join(args.only)} in its name: {', '.join(all_steps())}")
+        return 2
+    failed = sum(not record["ok"] for record in report["steps"])
+    out = sum("left out" in record.get("found", {}) for record in report["steps"])
+    passed = len(report["steps"]) - failed - out
+    print(
+        f"{passed} of {len(report['steps'])} steps passed{f', {out} left out' if out else ''}; {args.output}"
+    )
+    if report["machine"]["triton"] == "missing":
+        print("triton is missing: no fused kernel was checked (pip install 'graphdep[triton]')")
+        return 1
     return 1 if failed else 0
 
 

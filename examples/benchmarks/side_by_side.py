@@ -22,6 +22,8 @@ from attention import device_name, table
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 
+from graphdep.nn.dropout import Dropout
+
 
 class Trainer:
     """One of the implementations, with AdamW. A step is forward, backward and update.
@@ -61,6 +63,14 @@ class Trainer:
         self.step(batch)
         synchronize()
         return time.perf_counter() - start
+
+
+def as_in_transformers(model: nn.Module) -> nn.Module:
+    """A Hugging Face model with the dropout of torch that it had before an encoder was made of it."""
+    for module in model.modules():
+        if type(module) is Dropout:
+            module.__class__ = nn.Dropout
+    return model
 
 
 MakeTrainer = Callable[[str, argparse.Namespace], Trainer]

@@ -108,6 +108,7 @@ def patches(clock: Clock, task: LearningTask, optimizer: type) -> list[Any]:
         (type(task), "loss", "model"),
         (torch.Tensor, "backward", "backward"),
         (dataloader._BaseDataLoaderIter, "__next__", "batches"),
+        (LearningTask, "on_before_batch_transfer", "edges"),
         (LearningTask, "on_after_batch_transfer", "edges"),
         (AttentionLayout, "of", "layout"),
         (AttentionLayout, "__init__", "layout"),

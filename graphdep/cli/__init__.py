@@ -1,5 +1,5 @@
-"""The command line: ``graphdep parse | train | evaluate | generate | ablate | compare | embed | human-eval |
-demo``.
+"""The command line: ``graphdep parse | train | evaluate | generate | ablate | compare | embed | draw |
+explore | human-eval | demo``.
 """
 
 from graphdep.cli.app import app

@@ -15,6 +15,7 @@ from graphdep.cli.own_edges import import_edges
 from graphdep.cli.task_help import ROWS
 from graphdep.io.extras import check_logger
 from graphdep.io.limits import check_limit
+from graphdep.io.plain_console import plain_console
 
 
 def ablate(
@@ -60,6 +61,9 @@ def ablate(
     config_file: o.RowsConfig = None,
     logger: o.LoggerName = "none",
     log_every: o.LogEvery = None,
+    devices: o.Devices = 1,
+    nodes: o.Nodes = 1,
+    strategy: o.Strategy = "auto",
     settings: o.Settings = None,
     output: o.Output = None,
     json: o.Json = False,
@@ -124,6 +128,7 @@ def ablate(
         import_edges(edge)
     folder = output or Path("runs", f"ablation_{task}")
 
+    from graphdep.training.runner.processes import Processes
     from graphdep.training.table.ablation import ablate as run
 
     summary = run(
@@ -139,8 +144,13 @@ def ablate(
         command=command_line(ctx),
         logger=logger,
         log_every=log_every,
+        devices=devices,
+        nodes=nodes,
+        strategy=strategy,
     )
-    paths = report(summary, folder, Console(stderr=json))
+    if not Processes(devices, nodes, strategy).first:
+        return
+    paths = report(summary, folder, plain_console(stderr=json))
     if json:
         print_json(summary | {"files": paths})
     if any(row["failed"] for row in summary["rows"]):
@@ -158,7 +168,7 @@ def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str,
     paths = write_report(summary, folder)
     console.print(rich_table(summary))
     for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     return paths
 
 

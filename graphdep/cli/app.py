@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.logging import RichHandler
 
 from graphdep.cli.ablate import ablate
@@ -17,6 +18,7 @@ from graphdep.cli.draw import draw
 from graphdep.cli.embed import embed
 from graphdep.cli.errors import ErrorGroup
 from graphdep.cli.evaluate import evaluate
+from graphdep.cli.explore import explore
 from graphdep.cli.export import export
 from graphdep.cli.generate import generate
 from graphdep.cli.human_eval import human_eval
@@ -29,6 +31,7 @@ from graphdep.cli.settings import settings
 from graphdep.cli.submit import submit
 from graphdep.cli.task_help import TaskCommand
 from graphdep.cli.train import train
+from graphdep.io.plain_console import plain_console
 from graphdep.version import __version__
 
 app = typer.Typer(
@@ -54,8 +57,10 @@ def main(
     ] = False,
 ) -> None:
     """Sets up what all commands share."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")  # files of texts are UTF-8 wherever they are written
     # Progress and warnings go to stderr: stdout belongs to results.
-    handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False)
+    handler = RichHandler(console=plain_console(stderr=True), show_time=False, show_path=False)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 
 
@@ -79,4 +84,5 @@ for command in (
     app.command(cls=TaskCommand)(command)
 app.command("needs-structure", cls=TaskCommand)(needs_structure)
 app.command()(attention)
+app.command()(explore)
 app.add_typer(human_eval, name="human-eval")

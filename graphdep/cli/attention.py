@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output
 from graphdep.cli.output import print_json, say_loading
 from graphdep.io.archive import find_checkpoint
+from graphdep.io.plain_console import plain_console
 
 
 def attention(
@@ -68,8 +68,7 @@ def attention(
     if json:
         summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
         print_json({**summary, "layers": shown.layers, "alpha": shown.alpha.tolist()})
-    Console(stderr=True).print(
+    plain_console(stderr=True).print(
         f"{len(shown.words)} words, {len(shown.layers)} layers, {shown.heads} heads -> {output}",
-        highlight=False,
         soft_wrap=True,
     )

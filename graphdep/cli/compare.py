@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json
+from graphdep.io.plain_console import plain_console
 
 _SIDE = "Runs' folders or predictions.csv files, separated by commas, or a pattern in quotes."
 
@@ -67,10 +67,10 @@ def _print(summary: dict[str, Any]) -> None:
         scores = (f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", f"{row['difference']:+.4f}")
         seen = f"{row['smallest_visible']:.4f}"
         table.add_row(name, *scores, f"{low:+.4f} {high:+.4f}", seen, *(row[key] for key in verdict))
-    console = Console()
+    console = plain_console()
     console.print(table)
     for line in _notes(summary):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def _notes(summary: dict[str, Any]) -> list[str]:

@@ -12,12 +12,14 @@ from rich.console import Console
 
 from graphdep.cli.output import print_json
 from graphdep.io.limits import check_limit
+from graphdep.io.plain_console import plain_console
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
 PARSER = "bundled"
 TEXTS = ("I'd like to reserve a hotel room.", "The dog that the cat watched was chased by the horse")
+EXPLORED, VERBS = "the cook who called his riders found the poet .", ("called", "found")
 AGREEMENT_MODELS = ("transformer", "dt-nolevel-nopos@chain", "dt-nolevel-nopos")
 # The training structures are learned by all three, the others by the tree.
 AGREEMENT_SETTINGS: dict[str, Any] = {
@@ -85,7 +87,7 @@ def demo(
     torch.set_num_threads(
         1
     )  # small matrices: more threads mostly wait for each other, above all on a busy machine
-    console = Console(stderr=json)
+    console = plain_console(stderr=json)
     say = Steps(console)
     say("Parsing with the bundled parser")
     sentences = parse_texts(console)
@@ -103,12 +105,23 @@ def demo(
     say("The tables")
     agreement["files"] = show(agreement, output / "agreement", console)
     pairs["files"] = show(pairs, output, console)
-    console.print(f"Pictures: {', '.join(map(str, pictures))}", soft_wrap=True, highlight=False)
+    console.print(f"Pictures: {', '.join(map(str, pictures))}", soft_wrap=True)
+    page = explore_model(agreement, output)
+    if page is not None:
+        told = f"Open in a browser what the trained model does with a sentence: {page.resolve()}"
+        console.print(told, soft_wrap=True)
     for what, task in (("PropBank's roles", "propbank-ewt"), ("SICK", "sick-e")):
         command = f"{program()} ablate --task {task} --raw-from DIR"
-        console.print(f"Next, with {what}: {command}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"Next, with {what}: {command}", soft_wrap=True)
     if json:
-        print_json(pairs | {"agreement": agreement, "pictures": [str(path) for path in pictures]})
+        print_json(
+            pairs
+            | {
+                "agreement": agreement,
+                "pictures": [str(path) for path in pictures],
+                "page": page and str(page),
+            }
+        )
 
 
 class Steps:
@@ -142,7 +155,7 @@ def parse_texts(console: Console) -> list[Sentence]:
         governors = ["ROOT", *sentence.form]
         rows = zip(sentence.form, sentence.deprel, sentence.head)
         arcs = [f"{form} <-{label}- {governors[head]}" for form, label, head in rows]
-        console.print("   ".join(arcs), highlight=False, markup=False)
+        console.print("   ".join(arcs))
     return parsed
 
 
@@ -215,7 +228,7 @@ def show(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, s
     failed = [(row["name"], *item) for row in summary["rows"] for item in row["failed"].items()]
     lines += [f"- FAILED {name} seed {seed}: {error}" for name, seed, error in failed]
     for line in [*lines, summary["seen"], f"More: {', '.join(paths.values())}", ""]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     return paths
 
 
@@ -239,6 +252,20 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
     return save({"attention.png": figure}, output)
 
 
+def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
+    """A page of what the trees have taught: the last model of the table beside the first, which has none."""
+    from graphdep.training.runner.explore import explore
+
+    rows = [row["checkpoints"] for row in summary["rows"]]
+    if not rows[0] or not rows[-1]:
+        return None
+    title = "Has a verb a singular or a plural subject? A model with the tree, and one without"
+    options: dict[str, Any] = {"edges": ["dra"], "asked": VERBS, "parser": PARSER, "title": title}
+    options["names"] = ("with the tree", "without")
+    page = explore(rows[-1][0], EXPLORED, against=rows[0][0], **options)
+    return page.save(output / "explorer.html")
+
+
 def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
     """Trains a model of dialogues, and shows what it says to the first ones of the test split."""
     from graphdep.tasks.dialogues.responses import read_responses
@@ -254,9 +281,9 @@ def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
     console.print(f"Perplexity on the test split {score:.2f}; of word counts alone {floor:.2f}")
     for line in read_responses(folder / responses_name("test"))[2:5]:
         for turn in line["context"]:
-            console.print(f"- {turn}", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"- {turn}", soft_wrap=True)
         answer = f"  -> {line['response']}   (reference: {line['reference']})"
-        console.print(answer, highlight=False, markup=False, soft_wrap=True)
+        console.print(answer, soft_wrap=True)
 
 
 def save(figures: dict[str, Any], output: Path) -> list[Path]:

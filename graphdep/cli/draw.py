@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from graphdep.cli.files import check_output
 from graphdep.cli.options import EDGE_NAMES
 from graphdep.cli.output import say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.cli.parse import read_texts
-
-if TYPE_CHECKING:
-    from graphdep.sentence import Sentence
+from graphdep.cli.texts import read_texts
+from graphdep.io.plain_console import plain_console
 
 
 def draw(
@@ -25,45 +22,66 @@ def draw(
     output: Annotated[
         Path,
         typer.Option(
-            metavar="FILE", help="The picture: .svg, .png or .pdf; of several sentences tree-1.svg, ..."
+            metavar="FILE",
+            help="A page for the browser: .html; or a picture: .svg, .png or .pdf, of several sentences "
+            "tree-1.svg, ...",
         ),
     ] = Path("tree.svg"),
     edges: Annotated[
         str | None, typer.Option(metavar="A,B,...", help=f"Edges to draw below the words: {EDGE_NAMES}")
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EDGES",
+            help="Show what differs between --edges and these, or `random`: the same on a random tree.",
+        ),
+    ] = None,
+    constituents: Annotated[
+        bool,
+        typer.Option(
+            "--constituents",
+            help="Parse phrases, too, and draw them as brackets; edges that read "
+            "phrases do so without being told.",
+        ),
+    ] = False,
     parser: Annotated[
-        str, typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE.")
+        str,
+        typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
     ] = "bundled",
 ) -> None:
     """Draw the dependency trees of a text, and the edges that a model has on them.
 
+    A page (.html) has all sentences, says of each edge why it is there, and needs no network.
+
     Examples:
         graphdep draw "The dog chased the cat."
 
-        graphdep draw "The dog chased the cat." --edges dra --output edges.png
+        graphdep draw "The dog chased the cat." --edges dra,sia,dt --output page.html
+
+        graphdep draw "The dog chased the cat." --edges dra --against random --output page.html
+
+        graphdep draw "The old dog chased a cat." --edges constituents --output page.html
     """
-    if output.suffix not in (".svg", ".png", ".pdf"):
-        raise ValueError(f"'output' must end in .svg, .png or .pdf (got {str(output)!r})")
+    if output.suffix not in (".html", ".svg", ".png", ".pdf"):
+        raise ValueError(f"'output' must end in .html, .svg, .png or .pdf (got {str(output)!r})")
     check_output(output, Path(text), None)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
+    other = against if against in (None, "random") else import_edges(against)
+    if against is not None and not names:
+        raise ValueError("'against' compares the edges of --edges, which is not given")
     texts = read_texts(text)
     say_loading()
-    from graphdep.io import atomic_path
+    from graphdep.explorer import draw as drawn
     from graphdep.parsing import resolve_parser
-    from graphdep.visualization import plot_tree
+    from graphdep.transforms.presets import PHRASE_PRESETS
 
-    sentences = [sentence for parsed in resolve_parser(parser).parse(texts) for sentence in parsed]
-    for number, sentence in enumerate(sentences, start=1):
-        figure = plot_tree(sentence, _edges(sentence, names))
-        name = output if len(sentences) == 1 else output.with_stem(f"{output.stem}-{number}")
-        name.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(name) as temporary:
-            figure.savefig(temporary, dpi=130, format=output.suffix[1:])
-        Console(stderr=True).print(f"{len(sentence)} words -> {name}", highlight=False, soft_wrap=True)
-
-
-def _edges(sentence: Sentence, names: list[str]) -> dict[str, Any]:
-    from graphdep.data import to_data
-    from graphdep.transforms import resolve
-
-    return {name: resolve(name)(to_data([sentence])).edge_index for name in names}
+    bracketed = constituents or any(name in PHRASE_PRESETS for name in (*names, other))
+    own = resolve_parser(parser, constituents=bracketed)
+    sentences = [sentence for parsed in own.parse(texts) for sentence in parsed]
+    parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
+    for number, part in enumerate(parts, start=1):
+        name = output if len(parts) == 1 else output.with_stem(f"{output.stem}-{number}")
+        drawn(part, names, against=other, root=True).save(name)
+        words = sum(len(sentence) for sentence in part)
+        plain_console(stderr=True).print(f"{words} words -> {name}", soft_wrap=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output, is_table, read_lines, texts_or_file
@@ -16,6 +15,7 @@ from graphdep.cli.output import print_json
 from graphdep.cli.own_edges import import_edges
 from graphdep.io.archive import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
+from graphdep.io.plain_console import plain_console
 from graphdep.io.plural import plural
 
 if TYPE_CHECKING:
@@ -106,11 +106,10 @@ def embed(
     if json:
         print_json(result if output is not None else {**result, "vectors": vectors.tolist()})
     where = "" if output is None else f" -> {output}"
-    Console(stderr=True).print(
+    plain_console(stderr=True).print(
         f"{plural(len(texts), 'text')}, {vectors.shape[1]} numbers each, "
         f"{plural(encoder.parser_failures, 'text')} with a chain "
         f"tree{where}",
-        highlight=False,
         soft_wrap=True,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Any
@@ -45,6 +46,8 @@ def describe(error: BaseException) -> str:
         return text
     if type(error) is ImportError and "install" in text:  # an extra that is not there; the text names it
         return text
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename:
+        return f"{error.filename}: {error.strerror}: free some there; what is finished is kept"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else text
     return f"{type(error).__name__}: {text[:500]} (GRAPHDEP_DEBUG=1 shows where)"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.errors import describe
@@ -18,6 +17,7 @@ from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.io.archive import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
+from graphdep.io.plain_console import plain_console
 
 if TYPE_CHECKING:
     from graphdep.tasks.dialogues.responder import Responder
@@ -141,9 +141,8 @@ def generate(
     if json:
         print_json(_summary(responder, len(rows), output))
     where = "" if output is None else f" -> {output}"
-    Console(stderr=True).print(
+    plain_console(stderr=True).print(
         f"{len(rows)} contexts, {responder.parser_failures} turns with a chain tree{where}",
-        highlight=False,
         soft_wrap=True,
     )
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json
+from graphdep.io.plain_console import plain_console
 
 if TYPE_CHECKING:
     from graphdep.human_eval import HumanScores
@@ -105,11 +104,11 @@ def _print(scores: HumanScores) -> None:
     table = Table("system", "2 (%)", "1 (%)", "0 (%)", "mean", "n", box=SIMPLE)
     for row in scores.systems:
         shares = (f"{100 * share:.1f}" for share in (row.share_2, row.share_1, row.share_0))
-        table.add_row(escape(row.system), *shares, f"{row.mean:.2f}", str(row.n))
-    console = Console()
+        table.add_row(row.system, *shares, f"{row.mean:.2f}", str(row.n))
+    console = plain_console()
     console.print(table)
     for line in _notes(scores):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def _notes(scores: HumanScores) -> list[str]:

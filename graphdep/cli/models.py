@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json
+from graphdep.io.plain_console import plain_console
 
 
 def models(
@@ -43,13 +42,13 @@ def models(
     if json:
         print_json({"families": listed, "controls": controls})
         return
-    console = Console()
+    console = plain_console()
     for name, family_rows in listed.items():
         table = Table("model", "what it is", box=SIMPLE, title=f"{name}: {', '.join(family_rows['tasks'])}")
         for model, summary in family_rows["models"].items():
-            table.add_row(escape(model), escape(summary))
+            table.add_row(model, summary)
         console.print(table)
     table = Table("control", "behind a model's name, e.g. dt@random", box=SIMPLE)
     for control, about in controls.items():
-        table.add_row(control, escape(about))
+        table.add_row(control, about)
     console.print(table)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.io.limits import check_limit
+from graphdep.io.plain_console import plain_console
 
 
 def needs_structure(
@@ -50,7 +50,7 @@ def needs_structure(
     output: o.Output = None,
     json: o.Json = False,
 ) -> None:
-    """Is a parser worth having for a task? Five models that differ in what they are told of structure.
+    """Is a parser worth having for a task? Models that differ in what they are told of structure.
 
     Words in random order, words without positions, a plain Transformer, a parser's trees, random trees: a
     trial says how many examples fit into the time, then all are trained on them. Trees help if they beat the
@@ -83,23 +83,20 @@ def needs_structure(
         seeds=seeds,
         minutes=minutes,
         bound=bound,
-        console=Console(stderr=True),
+        console=plain_console(stderr=True),
     )
     if json:
         print_json(found)
         return
-    console = Console()
+    console = plain_console()
     for row in found["rows"]:
         shown = f"{row['mean']:.4f}"
         if row["interval"] is not None:
             low, high = row["interval"]
             shown += f"  {row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
-        console.print(f"{row['name']:<24} {shown}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{row['name']:<24} {shown}", soft_wrap=True)
+    if found["no_skill"] is not None:
+        console.print(f"{'(no skill)':<24} {found['no_skill']:.4f}")
     for sentence in filter(None, found["sentences"]):
-        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    console.print(
-        f"verdict: {found['verdict']}; {found['files']['plot']}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+        console.print(sentence, soft_wrap=True)
+    console.print(f"verdict: {found['verdict']}; {found['files']['plot']}", soft_wrap=True)

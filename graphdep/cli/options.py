@@ -96,15 +96,16 @@ LabelColumn = Annotated[
 Parser = Annotated[
     str | None,
     typer.Option(
-        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE. [default: bundled]",
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE. "
+        "[default: bundled]",
         rich_help_panel=_DATA,
     ),
 ]
 ModelParser = Annotated[
     str | None,
     typer.Option(
-        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if "
-        "training had another one than bundled. [default: bundled]"
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE; must be given "
+        "if training had another one than bundled. [default: bundled]"
     ),
 ]
 TrainedRoot = Annotated[
@@ -119,8 +120,8 @@ TrainedRoot = Annotated[
 TrainedParser = Annotated[
     str | None,
     typer.Option(
-        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE; must be given if "
-        "training had another one than bundled.",
+        help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE; must be given "
+        "if training had another one than bundled.",
         rich_help_panel=_DATA,
     ),
 ]
@@ -213,7 +214,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Any other setting by its Python name, e.g. --set hidden_channels=64; may be repeated. "
+        help="Any other setting by its Python name, e.g. --set hidden_channels=60; may be repeated. "
         "`graphdep settings --model NAME` lists all.",
         rich_help_panel=_RUN,
     ),
@@ -255,6 +256,30 @@ LogEvery = Annotated[
         metavar="N",
         help="Write steps.csv, too: the loss after every N updates. [default: epochs alone, metrics.csv]",
         rich_help_panel=_RUN,
+    ),
+]
+Devices = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Processes a machine that train one model, each on a device of its own: they share each batch.",
+        rich_help_panel=_RUN,
+    ),
+]
+Nodes = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="M",
+        help="Machines that train one model; torchrun or srun starts the processes.",
+        rich_help_panel=_RUN,
+    ),
+]
+Strategy = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="How processes share the work: auto or ddp, the same.", rich_help_panel=_RUN
     ),
 ]
 Output = Annotated[Path | None, typer.Option(metavar="DIR", help="Where results go. [default: below runs/]")]

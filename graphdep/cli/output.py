@@ -6,8 +6,9 @@ import json
 import sys
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
+
+from graphdep.io.plain_console import plain_console
 
 
 def say_loading() -> None:
@@ -39,12 +40,12 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
     for name in result["metrics"]:
         cells = [scores.get(name) for scores in shown.values()]
         table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
-    console = Console()
+    console = plain_console()
     console.print(table)
     for line in [f"what the metrics are: {told}"] if told else legend(result["signature"]):
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+        console.print(line, style="dim", soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        console.print(note, soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
         if "seconds_per_validation" in result:
@@ -53,7 +54,7 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
         console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
     if said := below_floor(result["task"], result["metrics"], result["floor"]):
-        console.print(f"WARNING: {said}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"WARNING: {said}", soft_wrap=True)
     if said := untrained(result["task"], result["metrics"], result.get("floor_frozen", {})):
-        console.print(f"UNTRAINED: {said}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"UNTRAINED: {said}", soft_wrap=True)
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)

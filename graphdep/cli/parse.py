@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from graphdep.cli.files import check_output
+from graphdep.cli.texts import stream_texts
+from graphdep.io.plain_console import plain_console
 from graphdep.io.plural import plural
+
+if TYPE_CHECKING:
+    from graphdep.sentence import Sentence
+
+# Sentences whose graphs are made at a time.
+_AT_A_TIME = 4_096
 
 
 def parse(
@@ -20,7 +28,8 @@ def parse(
         str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
     ],
     parser: Annotated[
-        str, typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp or conllu:FILE.")
+        str,
+        typer.Option(help="bundled[:FOLDER], stanza[:LANG], spacy:MODEL, corenlp, conllu:FILE or ptb:FILE."),
     ] = "bundled",
     output: Annotated[
         Path | None,
@@ -34,17 +43,33 @@ def parse(
             "(graphdep[enhanced]; enhanced++ also with the parser corenlp).",
         ),
     ] = None,
+    constituents: Annotated[
+        bool,
+        typer.Option(
+            "--constituents",
+            help="Write phrases as well, as # constituency = (ROOT ...): bundled, stanza (where the language "
+            "has them) or ptb:FILE.",
+        ),
+    ] = False,
     cache: Annotated[
         Path | None,
         typer.Option(metavar="FILE.sqlite", help="Keep parses here, and parse nothing that it has."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that parse, for files of many texts.")] = 1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Parse on the workers of a Dask cluster, e.g. tcp://HOST:8786 (graphdep[cluster]).",
+        ),
+    ] = None,
 ) -> None:
     """Parse raw text into dependency trees (CoNLL-U).
 
-    A file holds one text a line; empty lines are passed over. A text may have several sentences: the parser
-    splits them. A text that the parser fails on gets a chain tree, and the number of such texts is reported.
-    With --enhanced, sentences for which the parser gives an enhanced graph keep it.
+    A file holds one text a line; empty lines are passed over. It may be larger than memory: sentences are
+    written as they are parsed, in order. A text may have several sentences: the parser splits them. A text
+    that the parser fails on gets a chain tree, and the number of such texts is reported. With --enhanced,
+    sentences for which the parser gives an enhanced graph keep it.
 
     Examples:
         graphdep parse "The dog chased the cat. It ran away."
@@ -53,76 +78,79 @@ def parse(
 
         graphdep parse texts.txt --output texts.conllu --cache parses.sqlite --workers 4
 
+        graphdep parse texts.txt --output texts.conllu --cache parses.sqlite --scheduler tcp://node1:8786
+
         graphdep parse texts.txt --parser stanza:de
 
         graphdep parse texts.txt --enhanced ud++
+
+        graphdep parse "The dog chased the cat." --constituents
     """
     from graphdep.io import format_conllu, write_conllu
     from graphdep.parsing import enhance, resolve_parser
 
     if output is not None:
-        _check_output(output, text, parser)
-    texts = read_texts(text)
+        _check_output(output, text, parser, cache)
+    texts, total = stream_texts(text)
     if enhanced is not None:
         enhance([], level=enhanced)  # an unknown level is an error before the parser works
-    made = resolve_parser(parser, arcs=enhanced or "basic", cache=cache, workers=workers)
-    sentences = [sentence for parsed in made.parse(texts) for sentence in parsed]
-    if enhanced is not None:
-        sentences = enhance(sentences, level=enhanced)
+    made = resolve_parser(
+        parser,
+        arcs=enhanced or "basic",
+        cache=cache,
+        workers=workers,
+        scheduler=scheduler,
+        constituents=constituents,
+    )
+    given = _Counted(made.iter_parse(texts, total=total))
+    sentences = _Counted(chain.from_iterable(given))
+    done = sentences if enhanced is None else _enhanced(sentences, enhanced)
     if output is None:
-        sys.stdout.write("".join(format_conllu(sentence) + "\n" for sentence in sentences))
+        if sys.stdout is None:
+            raise ValueError("stdout is closed: name a file with --output")
+        sys.stdout.writelines(format_conllu(sentence) + "\n" for sentence in done)
     else:
-        write_conllu(sentences, output)
+        write_conllu(done, output)
     where = "" if output is None else f" -> {output}"
-    Console(stderr=True).print(
-        f"{plural(len(texts), 'text')}, {plural(len(sentences), 'sentence')}, "
+    plain_console(stderr=True).print(
+        f"{plural(given.count, 'text')}, {plural(sentences.count, 'sentence')}, "
         f"{plural(made.failures, 'text')} with a chain tree{where}",
-        highlight=False,
         soft_wrap=True,
     )
 
 
-def _check_output(output: Path, text: str, parser: str) -> None:
-    for name, read in (("TEXT_OR_FILE", text), ("--parser", parser.partition(":")[2])):
+class _Counted:
+    """Things of an iterator, and how many there were."""
+
+    def __init__(self, things: Iterable[Any]) -> None:
+        self.things, self.count = things, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for thing in self.things:
+            self.count += 1
+            yield thing
+
+
+def _enhanced(sentences: Iterable[Sentence], level: str) -> Iterator[Sentence]:
+    from graphdep.parsing import enhance
+
+    waiting = iter(sentences)
+    while some := list(islice(waiting, _AT_A_TIME)):
+        yield from enhance(some, level=level)
+
+
+def _check_output(output: Path, text: str, parser: str, cache: Path | None) -> None:
+    if text == "-" and output.exists() and sys.stdin is not None and _is_stdin(output):
+        raise ValueError(f"'output' is the file that stdin is read from (got {str(output)!r})")
+    files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": str(cache or "")}
+    for name, read in files.items():
         if output.exists() and os.path.exists(read) and os.path.samefile(output, read):
             raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
     check_output(output, Path(text), None)
 
 
-def read_texts(text: str) -> list[str]:
-    """The texts of a file, one a line, or the text itself.
-
-    Raises:
-        ValueError: If there is no text, or the file is not UTF-8.
-        FileNotFoundError: If what looks like the name of a file is none.
-    """
-    if text == "-":
-        content = sys.stdin.read()
-    elif not text.strip():
-        content = ""
-    elif _is(Path.is_dir, text):
-        raise ValueError(f"{text!r} is a folder: name a file in it")
-    elif _is(Path.is_file, text):
-        content = _read(Path(text))
-    elif " " not in text and Path(text).suffix in (".txt", ".text", ".md", ".tsv", ".csv", ".conllu"):
-        raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
-    else:
-        content = " ".join(text.split())
-    texts = [line.strip() for line in content.split("\n") if line.strip()]
-    if not texts:
-        raise ValueError(f"there is no text to parse in {text!r}")
-    return texts
-
-
-def _is(kind: Callable[[Path], bool], text: str) -> bool:
+def _is_stdin(path: Path) -> bool:
     try:
-        return kind(Path(text))
-    except (OSError, ValueError):  # a long text is no possible file name
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
+    except (OSError, ValueError):  # a stdin that is no file of the system's
         return False
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 at byte {error.start}") from None

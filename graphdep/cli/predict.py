@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output, read_lines, texts_or_file
@@ -16,8 +15,10 @@ from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.io.archive import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
+from graphdep.io.plain_console import plain_console
 
 _TABLES = (".csv", ".tsv", ".jsonl")
+_OBJECTS = (".jsonl", ".parquet", ".conllu", ".conll", ".spacy")
 _WITH_ROWS = (*_TABLES, ".conllu", ".conll", ".spacy", ".parquet")
 
 
@@ -63,13 +64,23 @@ def predict(
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
     batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts or pairs a batch.")] = 64,
+    guard_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--guard-formulas",
+            help="Of .csv and .tsv: an apostrophe before what a spreadsheet would take for a formula. Not "
+            "for files that are read again.",
+        ),
+    ] = False,
     json: o.Json = False,
 ) -> None:
     """Predict the labels or numbers of texts or pairs of texts, or what else a task's examples have.
 
     Every row of a file of texts becomes a row of the output: the same columns, with "prediction" and, for
     classes, the probability of each one, "probability_NAME" (in JSON one object, "probabilities"). Columns of
-    the input with these names are replaced; stderr says which. If a row is wrong, nothing is written.
+    the input with these names are replaced; stderr says which. If a row is wrong, nothing is written. Cells
+    are written as they are, also those that a spreadsheet takes for formulas, unless --guard-formulas is
+    given.
 
     What goes in, and where the predictions go: {predicted}.
 
@@ -91,7 +102,10 @@ def predict(
     _check_files(source, output, checkpoint, text_columns)
     whole = source is not None and Path(source).suffix.lower() in _WITH_ROWS
     lines = None if whole else texts if source is None else read_lines(source)
+    if guard_formulas and Path(output or (source if whole else None) or ".csv").suffix.lower() in _OBJECTS:
+        raise ValueError("--guard-formulas is for .csv and .tsv")
     say_loading()
+    from graphdep.cli.guarded_table import guard_table
     from graphdep.parsing.word_limit import WordLimit
     from graphdep.tasks import family_of
     from graphdep.training import load_task
@@ -106,14 +120,14 @@ def predict(
     if lines is not None and output is not None:
         request = dataclasses.replace(request, output=output.suffix.lower())
     predicted = family_of(state.config.task).predict_file(task, request)
-    _write(output, predicted.text)
+    _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:
         print_json({"checkpoint": str(checkpoint), **predicted.summary, "output": str(output)})
-    console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+    console = plain_console(stderr=True)
     for note in predicted.notes[:-1]:
-        console.print(note)
+        console.print(note, soft_wrap=True)
     where = "" if output is None else f" -> {output}"
-    console.print(f"{predicted.notes[-1]}{where}")
+    console.print(f"{predicted.notes[-1]}{where}", soft_wrap=True)
 
 
 def _check_files(source: str | None, output: Path | None, checkpoint: Path, text_columns: str | None) -> None:

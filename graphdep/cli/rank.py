@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.files import check_output
@@ -15,6 +14,7 @@ from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.io.archive import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
+from graphdep.io.plain_console import plain_console
 from graphdep.io.plural import plural
 
 _ANSWER = ("ranking", "scores")
@@ -89,11 +89,10 @@ def rank(
         print_json(summary)
     cut, where = selector.cut_words, "" if output is None else f" -> {output}"
     failures = selector.parser_failures
-    Console(stderr=True).print(
+    plain_console(stderr=True).print(
         f"{plural(summary['pools'], 'pool')}, {plural(summary['candidates'], 'candidate')}, "
         f"{plural(failures, 'text')} with a chain tree; "
         f"words cut: {cut['context']} of contexts, {cut['candidates']} of candidates{where}",
-        highlight=False,
         soft_wrap=True,
     )
 

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json
+from graphdep.io.plain_console import plain_console
 
 
 def settings(
@@ -51,8 +50,8 @@ def settings(
         return
     table = Table("setting", "default", "what it is", box=SIMPLE, title=f"{model or 'settings'} on {task}")
     for row in rows:
-        table.add_row(row.name, escape(_shown(row.default)), escape(row.meaning))
-    Console().print(table)
+        table.add_row(row.name, _shown(row.default), row.meaning)
+    plain_console().print(table)
 
 
 def _shown(value: Any) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.io.archive import find_checkpoint
+from graphdep.io.plain_console import plain_console
 
 
 def submit(
@@ -84,13 +84,13 @@ def submit(
     check_new_folder(output)
     checkpoints = tasks_of(given)
     check_checkpoints(checkpoints)
-    say = Console(stderr=True)
+    say = plain_console(stderr=True)
     places: dict[str, dict[str, Any]] = {}
     for name, path in checkpoints.items():
         places[name] = {"root": root or glue_root(path, name), "raw_from": raw_from}
         check_test_files([name], **places[name])
     for folder in dict.fromkeys(str(place["root"]) for place in places.values() if root is None):
-        say.print(f"test files of {folder}", highlight=False, markup=False, soft_wrap=True)
+        say.print(f"test files of {folder}", soft_wrap=True)
     answers: dict[str, list[str]] = {}
     for name, path in checkpoints.items():
         answers |= predict_glue(path, name, batch_size=batch_size, parser=parser, **places[name])
@@ -102,13 +102,13 @@ def submit(
         sizes = {file: len(answers[file]) for file in FILES if file in answers}
         paths = {"output": str(output), "archive": str(output / ARCHIVE)}
         print_json({**paths, "rows": sizes, "missing": missing, "constant": constant})
-    say.print(f"{len(answers)} files -> {output / ARCHIVE}", highlight=False, soft_wrap=True)
+    say.print(f"{len(answers)} files -> {output / ARCHIVE}", soft_wrap=True)
     if missing:
         names = ", ".join(missing)
         what = (
             "filled with a constant" if fill else "missing, so that the leaderboard refuses it (see --fill)"
         )
-        say.print(f"without a checkpoint, and {what}: {names}", highlight=False, soft_wrap=True)
+        say.print(f"without a checkpoint, and {what}: {names}", soft_wrap=True)
 
 
 def _task_and_file(text: str) -> tuple[str | None, Path]:

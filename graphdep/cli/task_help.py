@@ -29,6 +29,8 @@ class TaskCommand(TyperCommand):
             # By its name: Typer has had Click as a package, and as a part of its own.
             if type(error).__name__ == "NoSuchOption":
                 _add_hint(error, [option for param in self.params for option in param.opts])
+            if getattr(getattr(error, "param", None), "name", None) == "seeds" and "integer" in str(error):
+                error.message = "a number says how many runs; their seeds count up from --seed"  # type: ignore[attr-defined]
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

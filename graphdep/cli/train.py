@@ -46,6 +46,9 @@ def train(
     config_file: o.ConfigFile = None,
     logger: o.LoggerName = "none",
     log_every: o.LogEvery = None,
+    devices: o.Devices = 1,
+    nodes: o.Nodes = 1,
+    strategy: o.Strategy = "auto",
     settings: o.Settings = None,
     output: o.Output = None,
     resume: Annotated[
@@ -69,9 +72,11 @@ def train(
 
         graphdep train --task sick-r --model transformer --seed 1 --resume
 
-        graphdep train --edges dra --lr 0.01 --epochs 10 --set hidden_channels=64 --json
+        graphdep train --edges dra --lr 0.01 --epochs 10 --set hidden_channels=60 --json
 
         graphdep train --config runs/.../run.yaml --seed 1
+
+        graphdep train --task dailydialog --model transformer-dra --devices 4
 
         graphdep train --task csv --train reviews.csv --text-columns text --label-column stars
 
@@ -91,12 +96,18 @@ def train(
 
     from graphdep.training import load_splits, run_folder
     from graphdep.training import train as run
+    from graphdep.training.runner.processes import Processes
 
+    processes = Processes(devices, nodes, strategy)
     splits = load_splits(config)
     folder = output or run_folder(config, splits, "runs")
-    if resume and not (folder / "last.ckpt").exists():
+    if resume and processes.first and not (folder / "last.ckpt").exists():
         _say_unfinished(config, folder)
-    result = run(config, folder, splits=splits, resume=resume, logger=logger, log_every=log_every)
+    told: dict[str, Any] = {"logger": logger, "log_every": log_every}
+    together: dict[str, Any] = {"devices": devices, "nodes": nodes, "strategy": strategy}
+    result = run(config, folder, splits=splits, resume=resume, **told, **together)
+    if not processes.first:
+        return
     if json:
         print_json(result)
     else:

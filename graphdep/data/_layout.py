@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.data.encoded_utterance import ROOT_DEPREL, EncodedUtterance, depths
+from graphdep.data.encoded_utterance import ROOT_DEPREL, EncodedUtterance, cut_phrases, depths
 from graphdep.data.node_table import NodeType
 from graphdep.vocab import RelationVocab
 
@@ -73,7 +75,24 @@ def join(parts: Sequence[Part]) -> Data:
         arc_index=torch.from_numpy(np.stack([first[governor], first[dependent]])),
         arc_type=torch.from_numpy(relation),
         **dict(zip(rows, table.unbind())),
+        **_phrases([part.words for part in parts], size, first),
     )
+
+
+def _phrases(
+    utterances: Sequence[EncodedUtterance], size: np.ndarray, first: np.ndarray
+) -> dict[str, Tensor]:
+    """First and last word and the label of the constituents of all utterances, if any were read."""
+    found = [
+        utterance.phrases + np.array([[start], [start], [0]])
+        for utterance, start in zip(utterances, (size.cumsum() - size).tolist())
+        if utterance.phrases is not None
+    ]
+    if not found:
+        return {}
+    start, end, label = np.concatenate(found, axis=1)
+    index = torch.from_numpy(np.stack([first[start], first[end]]))
+    return {"phrase_index": index, "phrase_type": torch.from_numpy(label)}
 
 
 def _arcs(
@@ -106,7 +125,9 @@ def cut_some(utterance: EncodedUtterance, max_pieces: int) -> EncodedUtterance:
     # With the empty nodes that follow it, even a word that fits may have been cut.
     pieces = min(max_pieces, int(utterance.counts[0]))
     one_word = (np.array(column, dtype=np.int64) for column in ([pieces], [0], [ROOT_DEPREL]))
-    return EncodedUtterance(utterance.input_ids[:pieces], *one_word)
+    phrases = None if utterance.phrases is None else cut_phrases(utterance.phrases, 0, 1)
+    whole = EncodedUtterance(utterance.input_ids[:pieces], *one_word)
+    return whole if phrases is None else dataclasses.replace(whole, phrases=phrases)
 
 
 def num_cut(before: EncodedUtterance, after: EncodedUtterance) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,9 +10,9 @@ from itertools import chain
 
 import numpy as np
 
-from graphdep.sentence import Row, Sentence
+from graphdep.sentence import Constituent, Row, Sentence
 from graphdep.sentence.truncation import check_side, cut_tree
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import PhraseVocab, RelationVocab
 from graphdep.vocab.tokens import Tokens
 
 ROOT_DEPREL = RelationVocab()["root"]  # of the fixed block, thus the same in every vocabulary
@@ -32,6 +33,9 @@ class EncodedUtterance:
         deprel: :class:`~graphdep.RelationVocab` id of each node's relation; of an empty node, SELF.
         arcs: The arcs of the enhanced graph: governor, dependent and id of the relation; :obj:`None` for
             those of the basic tree. (default: :obj:`None`)
+        phrases: The constituents in preorder: first word, last word and label
+            (:class:`~graphdep.vocab.PhraseVocab`); :obj:`None` if they were not asked for.
+            (default: :obj:`None`)
         anchor: The word that each empty node goes with when words are cut: the one that it follows, else
             the first; :obj:`None` for no empty nodes. (default: :obj:`None`)
 
@@ -40,6 +44,7 @@ class EncodedUtterance:
         - ``counts, head, deprel, depth``: :math:`(\text{words} + \text{empty nodes})`, int64
         - ``arcs``: :math:`(3, \text{arcs})`, int64
         - ``anchor``: :math:`(\text{empty nodes})`, int64
+        - ``phrases``: :math:`(3, \text{constituents})`, int64
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, Vocab
@@ -57,6 +62,7 @@ class EncodedUtterance:
     deprel: np.ndarray
     arcs: np.ndarray | None = None
     anchor: np.ndarray | None = None
+    phrases: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -67,6 +73,7 @@ class EncodedUtterance:
         arcs: str = "basic",
         *,
         copies: str = "word",
+        phrases: bool = False,
     ) -> EncodedUtterance:
         """A parsed sentence; :obj:`None` is an utterance without words.
 
@@ -81,15 +88,18 @@ class EncodedUtterance:
                 ``"word"`` the arcs of a copy are those of word N, so that a copy adds no text; arcs between a
                 word and its own copy are left out, and of several arcs that become one, one is kept. With
                 ``"node"`` they are nodes as the other empty ones. (default: ``"word"``)
+            phrases: Read :attr:`Sentence.constituents`. (default: :obj:`False`)
 
         Raises:
-            ValueError: If :obj:`arcs` or :obj:`copies` is unknown.
+            ValueError: If :obj:`arcs` or :obj:`copies` is unknown, or the sentence has no constituents.
         """
         if arcs not in ("basic", "enhanced"):
             raise ValueError(f"'arcs' must be 'basic' or 'enhanced' (got {arcs!r})")
         check_copies(copies)
         if sentence is None or len(sentence) == 0:
-            return cls(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
+            none = np.zeros((3, 0), dtype=np.int64) if phrases else None
+            utterance = cls(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
+            return dataclasses.replace(utterance, phrases=none)
         enhanced = arcs == "enhanced" and sentence.deps is not None
         copied = _copied(sentence) if enhanced and copies == "word" else {}
         empty = [row for row in sentence.empty if row[0] not in copied] if enhanced else []
@@ -105,6 +115,7 @@ class EncodedUtterance:
             deprel=np.array(labels, dtype=np.int64),
             arcs=_enhanced_arcs(sentence, relations, empty, copied) if enhanced else None,
             anchor=np.array([_anchor(row) for row in empty], dtype=np.int64) if empty else None,
+            phrases=_phrases(sentence) if phrases else None,
         )
 
     @property
@@ -180,7 +191,36 @@ class EncodedUtterance:
             deprel,
             arcs=None if self.arcs is None else _arcs_within(self.arcs, kept),
             anchor=anchor,
+            phrases=None if self.phrases is None else cut_phrases(self.phrases, start, stop),
         )
+
+
+def _phrases(sentence: Sentence) -> np.ndarray:
+    labels = PhraseVocab()
+    spans = [(start, end - 1, labels[label]) for label, start, end in constituents_of(sentence)]
+    return np.array(spans, dtype=np.int64).reshape(-1, 3).T
+
+
+def cut_phrases(phrases: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """The constituents of the words ``start`` to ``stop - 1``, counted from the first of them."""
+    first, last, label = phrases
+    kept = (first < stop) & (last >= start)
+    ends = (np.maximum(first, start) - start, np.minimum(last, stop - 1) - start)
+    return np.stack([*ends, label])[:, kept]
+
+
+def constituents_of(sentence: Sentence) -> Sequence[Constituent]:
+    """The constituents of a sentence.
+
+    Raises:
+        ValueError: If nobody knows them.
+    """
+    if sentence.constituents is None:
+        raise ValueError(
+            f"the sentence {sentence.text[:60]!r} has no constituents, which 'phrases' are made of: parse it "
+            "with resolve_parser('bundled', constituents=True)"
+        )
+    return sentence.constituents
 
 
 def _anchor(row: Row) -> int:

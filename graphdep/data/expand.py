@@ -61,7 +61,9 @@ def expand_pieces(data: Data, pieces: Sequence[Sequence[int]]) -> Data:
         out[key] = data[key][node]
     out.input_ids = torch.tensor([piece for ids in pieces for piece in ids], device=counts.device)
     out.governor_index = first[data.governor_index][node]
-    out.arc_index = first[data.arc_index]
+    for key in ("arc_index", "phrase_index", "phrase_node_index"):
+        if key in data:
+            out[key] = first[data[key]]
     out.position = _positions(data.position, first)[node]
     out.position += torch.arange(node.numel(), device=counts.device) - first[node]
     out.num_nodes = node.numel()

@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from graphdep.data.encoded_utterance import constituents_of
 from graphdep.io.plural import plural
 from graphdep.sentence import Sentence, as_sentences
-from graphdep.vocab import ROOT, RelationVocab, Vocab
+from graphdep.vocab import ROOT, PhraseVocab, RelationVocab, Vocab
+from graphdep.vocab.upos import tag_id
 
 logger = logging.getLogger("graphdep.data")
 
@@ -35,6 +37,7 @@ class NodeType(IntEnum):
     CLS = 3
     SEP = 4
     EOU = 5
+    PHRASE = 6
 
 
 def to_data(
@@ -47,6 +50,7 @@ def to_data(
     positions: str = "utterance",
     segment: Sequence[int] | None = None,
     y: Tensor | None = None,
+    phrases: bool | str = False,
 ) -> Data:
     r"""One example (a sentence, a pair, a dialogue) as a PyG :class:`~torch_geometric.data.Data`.
 
@@ -69,17 +73,28 @@ def to_data(
             (default: ``"utterance"``)
         segment: Segment of each utterance, e.g. ``[0, 1]`` for a pair. (default: all 0)
         y: Graph-level target, ``[1]`` or ``[1, classes]``. (default: :obj:`None`)
+        phrases: Read :attr:`Sentence.constituents`. :obj:`True` puts a PHRASE node for each of them, in
+            preorder, after all others: with the id of its label (:class:`~graphdep.vocab.PhraseVocab`) as
+            :obj:`deprel`, and positions that go on from the largest one, as
+            :class:`~graphdep.transforms.PhraseNodes` makes them; ``"spans"`` writes :obj:`phrase_index` and
+            :obj:`phrase_type` alone, ``"tagged"`` besides :obj:`tag`, from :attr:`Sentence.upos`.
+            (default: :obj:`False`)
 
     Shapes:
         - ``input_ids, node_type, governor_index, deprel, depth, utterance, word, position, segment``:
           :math:`(|\mathcal{V}|)`, long
         - ``arc_index``: :math:`(2, |\mathcal{A}|)`, governor -> dependent
         - ``arc_type``: :math:`(|\mathcal{A}|)`
+        - ``phrase_index``: :math:`(2, |\mathcal{P}|)`, first and last word of each constituent
+        - ``phrase_type``: :math:`(|\mathcal{P}|)`, its label; ``phrase_node_index``:
+          :math:`(|\mathcal{P}|)`, its node
+        - ``tag``: :math:`(|\mathcal{V}|)`, of words the universal tag (:mod:`graphdep.vocab.upos`), that of
+          ``X`` where there is none; 0 of other nodes
 
     Raises:
         TypeError: If there is anything but parses; the message lists what is taken.
-        ValueError: If there is no sentence, one is no tree, or an option or the length of :obj:`segment` is
-            wrong.
+        ValueError: If there is no sentence, one is no tree or has no constituents where :obj:`phrases` are
+            asked for, or an option or the length of :obj:`segment` is wrong.
 
     Example:
         >>> from graphdep import to_data
@@ -95,12 +110,18 @@ def to_data(
         raise ValueError(f"'positions' must be 'utterance' or 'example' (got {positions!r})")
     if segment is not None and len(segment) != len(sentences):
         raise ValueError(f"'segment' has {len(segment)} entries for {len(sentences)} sentences")
+    if phrases not in (False, True, "spans", "tagged"):
+        raise ValueError(f"'phrases' must be True, False, 'spans' or 'tagged' (got {phrases!r})")
     counted = relations if relations is not None else RelationVocab()
     table = _NodeTable(counted, vocab, root, arcs == "enhanced")
     for sentence, part in zip(sentences, segment or [0] * len(sentences)):
         table.add(sentence, part)
     if positions == "example":
         table.columns["position"] = list(range(table.num_nodes))
+    if phrases:
+        table.add_phrases(sentences, nodes=phrases is True)
+    if phrases == "tagged":
+        table.add_tags(sentences)
     if relations is None:  # else whoever has them sees the count
         _warn_of_unknown(counted)
     return table.data(y)
@@ -113,11 +134,18 @@ def _warn_of_unknown(relations: RelationVocab) -> None:
         if label.partition(":")[0] not in relations
     }
     if unknown:
+        # A label of enhanced graphs alone, which a fresh vocabulary of the labels of trees does not have.
+        why = "'ref' is of enhanced graphs: RelationVocab.learn has the labels of yours"
+        if {*unknown} != {"ref"}:
+            why = (
+                "labels of spaCy's English models are converted by Sentence.from_spacy and "
+                "graphdep.sentence.clear_to_ud"
+            )
         logger.warning(
-            "%s with unknown relations, which count as 'dep': %s (labels of spaCy's English models are "
-            "converted by Sentence.from_spacy and graphdep.sentence.clear_to_ud)",
+            "%s with unknown relations, which count as 'dep': %s (%s)",
             plural(sum(unknown.values()), "arc"),
             ", ".join(f"{label} ({count})" for label, count in sorted(unknown.items())[:10]),
+            why,
         )
 
 
@@ -138,9 +166,12 @@ def join_utterances(utterances: Sequence[Data]) -> Data:
         raise ValueError("'utterances' is empty: an example has at least one utterance")
     sizes = [data.node_type.numel() for data in utterances]
     starts = [0, *accumulate(sizes)]
-    keys = [key for key in (*_NodeTable.KEYS, "input_ids", "arc_index", "arc_type") if key in utterances[0]]
+    further = ("input_ids", "arc_index", "arc_type", "phrase_index", "phrase_type")
+    keys = [key for key in (*_NodeTable.KEYS, *further) if key in utterances[0]]
     columns = {key: [data[key] for data in utterances] for key in keys}
-    for key in ("governor_index", "arc_index"):
+    for key in ("governor_index", "arc_index", "phrase_index"):
+        if key not in columns:
+            continue
         columns[key] = [column + start for column, start in zip(columns[key], starts)]
     joined = Data(num_nodes=starts[-1], **{key: torch.cat(parts, dim=-1) for key, parts in columns.items()})
     device = joined.node_type.device
@@ -161,6 +192,9 @@ class _NodeTable:
         if vocab is not None:
             self.columns["input_ids"] = []
         self.arcs: list[tuple[int, int, int]] = []
+        self.phrases: list[tuple[int, int, int]] | None = None
+        self.phrase_nodes: list[int] | None = None
+        self.firsts: list[int] = []  # the node of the first word of each utterance
         self.num_utterances = 0
 
     @property
@@ -172,6 +206,7 @@ class _NodeTable:
         first = start + self.root  # node of the sentence's first word
         empty = sentence.empty if self.enhanced and sentence.deps is not None else []
         size = self.root + len(sentence) + len(empty)
+        self.firsts.append(first)
         if self.root:
             self._add_node(NodeType.ROOT, start, RelationVocab.SELF, 0, -1, ROOT)
         depth = sentence.depth
@@ -185,6 +220,33 @@ class _NodeTable:
         self.columns["segment"] += [segment] * size
         self.num_utterances += 1
         self._add_arcs(sentence, start, first, empty)
+
+    def add_phrases(self, sentences: Sequence[Sentence], *, nodes: bool) -> None:
+        labels = PhraseVocab()
+        self.phrases, self.phrase_nodes = [], [] if nodes else None
+        position = max(self.columns["position"])
+        for utterance, (sentence, start) in enumerate(zip(sentences, self.firsts)):
+            for label, first, end in constituents_of(sentence):
+                self.phrases.append((start + first, start + end - 1, labels[label]))
+                if self.phrase_nodes is not None:
+                    position += 1
+                    self._add_phrase_node(labels[label], utterance, position, start)
+
+    def add_tags(self, sentences: Sequence[Sentence]) -> None:
+        tags = [0] * self.num_nodes
+        for sentence, start in zip(sentences, self.firsts):
+            words = sentence.upos or ["X"] * len(sentence)
+            tags[start : start + len(sentence)] = map(tag_id, words)
+        self.columns["tag"] = tags
+
+    def _add_phrase_node(self, label: int, utterance: int, position: int, word: int) -> None:
+        assert self.phrase_nodes is not None
+        self.phrase_nodes.append(self.num_nodes)
+        row = {"node_type": int(NodeType.PHRASE), "governor_index": self.num_nodes, "deprel": label}
+        row |= {"depth": -1, "word": -1, "utterance": utterance, "position": position, "input_ids": label}
+        row["segment"] = self.columns["segment"][word]
+        for key, column in self.columns.items():
+            column.append(row[key])
 
     def _add_node(self, kind: NodeType, governor: int, deprel: int, depth: int, word: int, form: str) -> None:
         row = {
@@ -221,6 +283,11 @@ class _NodeTable:
             data[key] = torch.tensor(column, dtype=torch.long)
         arcs = torch.tensor(self.arcs, dtype=torch.long).view(-1, 3)
         data.arc_index, data.arc_type = arcs[:, :2].t().contiguous(), arcs[:, 2].contiguous()
+        if self.phrases is not None:
+            spans = torch.tensor(self.phrases, dtype=torch.long).view(-1, 3)
+            data.phrase_index, data.phrase_type = spans[:, :2].t().contiguous(), spans[:, 2].contiguous()
+        if self.phrase_nodes is not None:
+            data.phrase_node_index = torch.tensor(self.phrase_nodes, dtype=torch.long)
         if y is not None:
             data.y = y
         return data

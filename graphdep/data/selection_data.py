@@ -61,17 +61,28 @@ def selection_data(
     Raises:
         ValueError: If :obj:`max_length` is less than 4.
     """
-    if max_length < MIN_LENGTH:
-        raise ValueError(f"'max_length' must be at least {MIN_LENGTH} (got {max_length})")
-    room = max_length - (MIN_LENGTH - 1)
-    kept_response = cut_some(response, room)
-    kept = _cut_context(context, room - kept_response.num_pieces if kept_response is response else 0)
+    kept, kept_response = fitting(context, response, max_length)
     data = join(_parts(kept, kept_response, tokens))
     cut = sum(u.num_words for u in context) - sum(u.num_words for u in kept)
     data.cut_words = torch.tensor([[cut, num_cut(response, kept_response)]])
     if y is not None:
         data.y = torch.tensor([float(y)])
     return data
+
+
+def fitting(
+    context: Sequence[EncodedUtterance], response: EncodedUtterance, max_length: int
+) -> tuple[list[EncodedUtterance], EncodedUtterance]:
+    """What :func:`selection_data` keeps of a context and a response.
+
+    Raises:
+        ValueError: As there.
+    """
+    if max_length < MIN_LENGTH:
+        raise ValueError(f"'max_length' must be at least {MIN_LENGTH} (got {max_length})")
+    room = max_length - (MIN_LENGTH - 1)
+    kept = cut_some(response, room)
+    return _cut_context(context, room - kept.num_pieces if kept is response else 0), kept
 
 
 def _cut_context(context: Sequence[EncodedUtterance], room: int) -> list[EncodedUtterance]:

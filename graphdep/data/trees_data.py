@@ -29,6 +29,7 @@ def trees_data(
     max_length: int | None = None,
     arcs: str = "basic",
     copies: str = "word",
+    phrases: bool | str = False,
     **options: Any,
 ) -> Data:
     r"""Parsed texts as one example: with :obj:`tokens`, as pretrained encoders read a text or a pair, that of
@@ -46,6 +47,9 @@ def trees_data(
         copies: With :obj:`tokens`, what becomes of copies of words in enhanced graphs: ``"word"`` gives their
             arcs to the word itself, ``"node"`` gives them nodes (:meth:`EncodedUtterance.of`). Without, they
             are nodes and it is not read. (default: ``"word"``)
+        phrases: Read :attr:`Sentence.constituents`, without nodes for them, which edges ``"constituents"``
+            make: :obj:`phrase_index` and :obj:`phrase_type`; ``"tagged"`` also :obj:`tag`, where there are no
+            :obj:`tokens`. (default: :obj:`False`)
         **options: Further arguments of :func:`graphdep.to_data`. With :obj:`tokens` there are only
             :obj:`segment` and :obj:`root`, which are not read: an example has the segments of a pair and no
             ROOT nodes.
@@ -62,11 +66,21 @@ def trees_data(
     check_copies(copies)
     graph = "basic" if arcs == "basic" else "enhanced"  # the levels differ in the sentences only
     if tokens is None:
-        return to_data(trees, vocab=vocab, relations=relations, arcs=graph, **options)
+        return to_data(
+            trees,
+            vocab=vocab,
+            relations=relations,
+            arcs=graph,
+            phrases="spans" if phrases is True else phrases,
+            **options,
+        )
     unread = sorted(options.keys() - set(_SETTLED))
     if unread:
         raise ValueError(f"{unread[0]!r} is not for 'tokens' (got {options[unread[0]]!r})")
     if not 1 <= len(trees) <= 2:
         raise ValueError(f"'trees' must be of one text or two where 'tokens' are given (got {len(trees)})")
-    texts = [EncodedUtterance.of(tree, tokens, relations, graph, copies=copies) for tree in trees]
+    texts = [
+        EncodedUtterance.of(tree, tokens, relations, graph, copies=copies, phrases=bool(phrases))
+        for tree in trees
+    ]
     return text_data(*texts, tokens=tokens, max_length=sys.maxsize if max_length is None else max_length)

@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from graphdep.io.leftovers import hold, remove_leftovers
+
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yields a temporary path that replaces ``path`` on success and is removed on failure.
 
-    A reader therefore sees the old file or the new one, whole, even if the process is killed half-way. A
-    symbolic link stays, and the file that it points to is written.
+    A reader therefore sees the old file or the new one, whole, even if the process is killed half-way. What
+    a killed one has left is removed when the file is written again. A symbolic link stays, and the file that
+    it points to is written.
 
     Raises:
         ValueError: If there is something that is no plain file: a folder, a pipe, a device.
@@ -24,19 +27,32 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffix of the path that was asked for, since writers look at it.
+    suffix = Path(path).suffix
+    remove_leftovers(target.parent, target.name, suffix)
     try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=Path(path).suffix, dir=target.parent
-        )
+        handle, name = _temporary(target, suffix)
     except OSError as error:  # of a name that nobody has asked for
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
-    os.close(handle)
     try:
         yield Path(name)
         os.chmod(name, 0o666 & ~_umask())  # mkstemp makes 0600; a result file is for everybody
         os.replace(name, target)
+    except OSError as error:
+        if error.filename is None and error.errno is not None:  # a full disk: which one?
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+        raise
     finally:
         Path(name).unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _temporary(target: Path, suffix: str) -> tuple[int, str]:
+    """A new empty file beside the target, and the handle that holds it while it is written."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=suffix, dir=target.parent)
+        if hold(handle, name):
+            return handle, name
+        os.close(handle)  # another process has taken it for a leftover before it was held
 
 
 def check_plain_file(path: str | os.PathLike[str]) -> None:
@@ -46,6 +62,11 @@ def check_plain_file(path: str | os.PathLike[str]) -> None:
 
 
 def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    # Python asks by setting it, and for that moment what other threads write is open to all.
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next(int(line.split()[1], 8) for line in file if line.startswith("Umask:"))
+    except (OSError, StopIteration):  # not Linux, or one before 4.7
+        mask = os.umask(0)
+        os.umask(mask)
+        return mask

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from graphdep.io.atomic import atomic_path
+from graphdep.io.decoding import decoded_lines
 from graphdep.sentence import Sentence
 from graphdep.sentence.conllu_lines import COLUMNS, ConlluError, format_conllu, sentence_columns
 
@@ -31,7 +32,7 @@ def read_conllu(
         OSError: If the file cannot be read.
     """
     with open(path, "rb") as file:
-        lines = _decode(file, str(path))
+        lines = decoded_lines(file, str(path), ConlluError)
         columns = sentence_columns(lines, str(path), multiroot=multiroot, max_words=max_words)
         sentences = [Sentence(**each) for each in columns]
     if not sentences:
@@ -60,14 +61,3 @@ def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) ->
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         for sentence in sentences:
             file.write(format_conllu(sentence) + "\n")
-
-
-def _decode(lines: Iterable[bytes], path: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(lines, start=1):
-        if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        try:
-            yield number, line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            bad = line[error.start : error.start + 4].hex(" ")
-            raise ConlluError(f"not UTF-8 at byte {error.start}", path, number, bad) from None

@@ -62,6 +62,11 @@ def compare(
     Welch's number of degrees of freedom. A system with a single run says nothing of its seeds, and the
     interval is not over them (:attr:`Comparison.over`).
 
+    Where no resample differs from another, as with equal predictions, an error of zero would claim more than
+    :math:`n` examples can show. It is then that of a share of which 0 of :math:`n` were seen, whose interval
+    ends at :math:`1 - .025^{1/n}`, about :math:`3.7 / n` (Clopper and Pearson, 1934), times the largest of 1
+    and the two scores.
+
     With :obj:`interval="percentile"` the interval is from the 2.5% to the 97.5% quantile of the paper's
     multi-bootstrap, which draws the runs, too. It has no degrees of freedom and is too short for few seeds:
     the variance of a mean over 3 runs drawn with replacement is 2/3 of what it should be.
@@ -100,7 +105,8 @@ def compare(
 
     Raises:
         ValueError: If shapes do not fit, a value or a score is not finite, :obj:`samples` is no whole
-            number of at least 2, runs of different number are to be paired, or :obj:`interval` is unknown.
+            number of at least 2 or :obj:`seed` none of at least 0, runs of different number are to be paired,
+            or :obj:`interval` is unknown.
     """
     target = _numbers("target", target)
     if target.ndim != 1 or target.size < 2:
@@ -108,6 +114,8 @@ def compare(
     runs_a, runs_b = _runs("a", a, target), _runs("b", b, target)
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
         raise ValueError(f"'samples' must be a whole number of at least 2 (got {samples!r})")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"'seed' must be a whole number of at least 0 (got {seed!r})")
     samples = int(samples)
     check_limit("samples", samples)
     if interval not in INTERVALS:
@@ -131,9 +139,12 @@ def compare(
         _check_scores(metric, "of a resample", swapped)
         p_randomisation = _share(np.count_nonzero(np.abs(swapped) >= abs(difference) - slack), samples)
     error, df = _error(scores_a, scores_b, drawn_a, drawn_b, resamples.units, paired)
+    spread = error > slack
+    if not spread:
+        error = _unseen(resamples.units, df) * max(1.0, abs(score_a), abs(score_b))
     half = float(stats.t.ppf(0.975, df)) * error
     low, high = difference - half, difference + half
-    if interval == "percentile":
+    if interval == "percentile" and spread:
         low, high = np.quantile(_multi_bootstrap(drawn_a, drawn_b, paired, rng), [0.025, 0.975])
     return Comparison(
         metric=metric.name,
@@ -142,7 +153,7 @@ def compare(
         difference=difference,
         interval=(float(low), float(high)),
         smallest_visible=visible_effect(error, df),
-        p=_p(difference, error, df, slack),
+        p=2 * float(stats.t.sf(abs(difference) / error, df)),
         standard_error=error,
         df=df,
         over=_over(len(runs_a), len(runs_b)),
@@ -192,10 +203,9 @@ def _multi_bootstrap(
     return means[0] - means[1]
 
 
-def _p(difference: float, error: float, df: float, slack: float) -> float:
-    if error <= slack:
-        return float(abs(difference) <= slack)
-    return 2 * float(stats.t.sf(abs(difference) / error, df))
+def _unseen(units: int, df: float) -> float:
+    """The error of a share whose every unit was the same: its 95% interval is Clopper's and Pearson's."""
+    return (1 - 0.025 ** (1 / units)) / float(stats.t.ppf(0.975, df))
 
 
 def _over(runs_a: int, runs_b: int) -> str:

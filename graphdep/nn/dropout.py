@@ -45,6 +45,13 @@ class Dropout(nn.Dropout):
         return input * scaled_mask(input, self.p)
 
 
+def take_over_dropout(model: nn.Module) -> None:
+    """Makes every :class:`torch.nn.Dropout` of a model a :class:`Dropout`, in place."""
+    for module in model.modules():
+        if type(module) is nn.Dropout:
+            module.__class__ = Dropout
+
+
 def scaled_mask(like: Tensor, p: float) -> Tensor:
     """0 with probability :obj:`p`, else what keeps the mean: the :math:`m / q` of :class:`Dropout`, of the
     shape and type of :obj:`like`.
@@ -56,7 +63,9 @@ def scaled_mask(like: Tensor, p: float) -> Tensor:
     kept = round(_STEPS * (1 - p))
     if kept == _STEPS:
         return torch.ones_like(like)
-    parts = torch.empty((like.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    parts = torch.empty((like.numel() + 3) // 4, dtype=torch.int64, device=like.device).random_(
+        -(2**63), None
+    )
     drawn = parts.view(torch.int16)[: like.numel()].view(like.shape).bitwise_and_(_STEPS - 1)
     # -1 where it is kept, else 0: a comparison takes longer than these three together.
     keep = drawn.sub_(kept).bitwise_right_shift_(15)

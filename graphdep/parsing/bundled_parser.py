@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from graphdep.parsing.checksums import check_checksums
 from graphdep.parsing.digest import files_digest
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.items import Words
@@ -16,6 +18,9 @@ from graphdep.parsing.model_files import check_model_file
 from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.stanza_engine import StanzaEngine
+
+if TYPE_CHECKING:
+    from graphdep.parsing.constituency import SpanParser
 
 BUNDLED = Path(__file__).parent / "bundled"
 _KINDS = {"tokenize": "tokenizer", "mwt": "mwt", "pos": "tagger", "lemma": "lemmatizer", "depparse": "parser"}
@@ -31,25 +36,33 @@ class BundledParser(Parser):
     10,000 characters is split into sentences piece by piece, cut at blank lines or white space.
 
     The files hold weights and plain values. One that names anything else to load, such as a transformer of
-    the Hugging Face hub, is refused before anything is loaded.
+    the Hugging Face hub, is refused before anything is loaded. So is one that is not what ``SHA256SUMS``
+    beside it says, where there is such a list, as in the package.
 
     Args:
         directory: A folder with the model files of one parser (tokenizer, tagger, lemmatizer, parser, and
             mwt where the language has multi-word tokens); :obj:`None` for the package's own.
             (default: :obj:`None`)
         max_words: Sentences of more words get a chain tree. (default: :obj:`200`)
+        constituents: Fill :attr:`Sentence.constituents`, by the tags that the tagger gives anyhow
+            (:class:`~graphdep.parsing.constituency.SpanParser`, on the CPU); sentences of more than
+            :obj:`max_words` words get a flat tree. The folder needs a file ``*_constituency.pt``.
+            (default: :obj:`False`)
         use_gpu: Run on the GPU; :obj:`None` if there is one. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
         ParserUnavailableError: If a model file is missing, or the folder has those of several parsers; with
-            the first text, if one is damaged, or names something else to load.
+            the first text, if one is damaged, was changed, or names something else to load.
 
     Example:
         >>> from graphdep.parsing import BundledParser
         >>> [[sentence]] = BundledParser().parse(["She sings."])
         >>> sentence.form, sentence.head, sentence.deprel
         (['She', 'sings', '.'], [2, 0, 2], ['nsubj', 'root', 'punct'])
+        >>> [sentence] = BundledParser(constituents=True).parse_words([["She", "sings", "."]])
+        >>> sentence.constituents
+        [('S', 0, 3), ('NP', 0, 1), ('VP', 1, 2)]
     """
 
     gives_graphs = False
@@ -59,6 +72,7 @@ class BundledParser(Parser):
         directory: str | Path | None = None,
         *,
         max_words: int = 200,
+        constituents: bool = False,
         use_gpu: bool | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -67,21 +81,24 @@ class BundledParser(Parser):
         self.use_gpu = use_gpu
         self._files = _model_files(self.directory)
         self.language = self._files["depparse"].name.split("_")[0]
+        self.gives_constituents = constituents
+        self._spans_file = _spans_file(self._files["depparse"]) if constituents else None
         self._engine = StanzaEngine(self._load, max_words)
 
     @property
     def fingerprint(self) -> str:
-        """Stanza's version, the digest of the model files, and the longest sentence."""
+        """Stanza's version, the digests of the model files, and the longest sentence."""
         digest = files_digest(self._files.values())
-        return f"bundled/stanza-{version('stanza')}/{digest}/max_words={self._engine.max_words}"
+        also = f"/constituents-{files_digest([self._spans_file])}" if self._spans_file is not None else ""
+        return f"bundled/stanza-{version('stanza')}/{digest}/max_words={self._engine.max_words}{also}"
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
         """Parses a chunk of texts."""
-        return self._engine.parse(texts)
+        return self._whole(self._engine.parse(texts))
 
     def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
         """Parses a chunk of sentences whose words are given."""
-        return self._engine.parse_words(sentences)
+        return self._whole(self._engine.parse_words(sentences))
 
     def tokenize(self, texts: Sequence[str]) -> list[list[list[str]]]:
         """Splits raw texts into sentences and words, as :meth:`parse` does, without parsing them.
@@ -91,9 +108,29 @@ class BundledParser(Parser):
         """
         return [[sentence.form for sentence in sentences] for sentences in self._engine.split(texts)]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # As of the engine: a copy loads its own.
+        return {key: value for key, value in self.__dict__.items() if key != "_spans"}
+
+    def _whole(self, parsed: list[Parsed]) -> list[Parsed]:
+        if self._spans_file is None:
+            return parsed
+        from graphdep.parsing.constituency.add_constituents import add_constituents
+
+        return add_constituents(parsed, self._spans, self._engine.max_words)
+
+    @cached_property
+    def _spans(self) -> SpanParser:
+        from graphdep.parsing.constituency import SpanParser
+
+        assert self._spans_file is not None
+        check_checksums([self._spans_file])
+        return SpanParser.load(self._spans_file)
+
     def _load(self) -> Any:
         import stanza
 
+        check_checksums(self._files.values())
         for path in self._files.values():
             check_model_file(path)
         try:
@@ -135,6 +172,14 @@ def _quiet_stanza() -> Iterator[None]:
 
 def _nothing(record: logging.LogRecord) -> bool:
     return False
+
+
+def _spans_file(parser: Path) -> Path:
+    """The model of constituents beside that of dependencies."""
+    path = parser.with_name(parser.name.replace("_parser.pt", "_constituency.pt"))
+    if not path.is_file():
+        raise ParserUnavailableError(f"'constituents': the model file is missing: {path}")
+    return path
 
 
 def _model_files(directory: Path) -> dict[str, Path]:

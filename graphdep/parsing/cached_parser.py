@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from graphdep.parsing.items import Chunk, Item, Words
+from graphdep.parsing.around_parser import AroundParser
+from graphdep.parsing.items import Chunk, Item
 from graphdep.parsing.parse_cache import ParseCache
 from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
 
 
-class CachedParser(Parser):
+class CachedParser(AroundParser):
     """Keeps what another parser gives in one SQLite file.
 
     Parses are stored chunk by chunk, so that an interrupted call goes on where it stopped. Chain trees
@@ -35,35 +36,22 @@ class CachedParser(Parser):
     """
 
     def __init__(self, parser: Parser, path: str | Path) -> None:
-        super().__init__(progress=parser.progress)
-        self.parser, self.language, self.gives_graphs = parser, parser.language, parser.gives_graphs
+        super().__init__(parser)
         self.cache = ParseCache(path)
-
-    @property
-    def fingerprint(self) -> str:
-        """The parser's fingerprint."""
-        return self.parser.fingerprint
 
     def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
         """Those of the inputs that are in the file."""
         return self.cache.load(self.fingerprint, items)
 
-    def parse_chunks(self, items: Sequence[Item]) -> Iterator[tuple[Chunk, list[Parsed]]]:
+    def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
         """Parses and stores chunk by chunk."""
-        for chunk, results in self.parser.parse_chunks(items):
-            self.cache.store(self.fingerprint, dict(zip(chunk, results)))
+        for chunk, results in self.parser.parse_chunks(parts):
+            if chunk:
+                self.cache.store(self.fingerprint, self.parser._paired(chunk, results))
             yield chunk, results
 
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
         """Parses a chunk and stores it."""
         results = self.parser.parse_items(items)
-        self.cache.store(self.fingerprint, dict(zip(items, results)))
+        self.cache.store(self.fingerprint, self.parser._paired(items, results))
         return results
-
-    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
-        """Parses a chunk of texts."""
-        return self.parser.parse_texts(texts)
-
-    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
-        """Parses a chunk of sentences whose words are given."""
-        return self.parser.parse_sentences(sentences)

@@ -10,7 +10,7 @@ from graphdep.parsing.digest import files_digest
 from graphdep.parsing.items import Item, Words
 from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
-from graphdep.sentence import Sentence
+from graphdep.parsing.sentence_lookup import SentenceLookup
 
 
 class ConlluParser(Parser):
@@ -49,16 +49,10 @@ class ConlluParser(Parser):
     ) -> None:
         super().__init__(progress=progress)
         self.path = Path(path)
-        self._sentences = read_conllu(self.path, multiroot=multiroot, max_words=max_words)
+        sentences = read_conllu(self.path, multiroot=multiroot, max_words=max_words)
+        self.gives_constituents = all(sentence.constituents is not None for sentence in sentences)
         self._digest = files_digest([self.path])
-        self._texts = [_normal(sentence.text) for sentence in self._sentences]
-        self._of_words: dict[Words, Sentence] = {}
-        self._of_text: dict[str, int] = {}
-        self._starts: dict[str, list[int]] = {}
-        for number, (sentence, text) in enumerate(zip(self._sentences, self._texts)):
-            self._of_words.setdefault(tuple(sentence.form), sentence)
-            self._of_text.setdefault(text, number)
-            self._starts.setdefault(text.partition(" ")[0], []).append(number)
+        self._look_up = SentenceLookup(sentences, self.path, _normal)
 
     @property
     def fingerprint(self) -> str:
@@ -67,7 +61,7 @@ class ConlluParser(Parser):
 
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
         """Looks inputs up; what is missing is an error, not a chain tree."""
-        return [self._look_up(item) for item in items]
+        return [Parsed(self._look_up(item)) for item in items]
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
         """Looks texts up."""
@@ -77,42 +71,6 @@ class ConlluParser(Parser):
         """Looks sentences up by their words."""
         return self.parse_items(sentences)
 
-    def _look_up(self, item: Item) -> Parsed:
-        if isinstance(item, str):
-            return Parsed(self._find(item))
-        if item not in self._of_words:
-            raise ValueError(f"no sentence of {self.path} has the words {_shown(' '.join(item))}")
-        return Parsed([self._of_words[item]])
-
-    def _find(self, text: str) -> list[Sentence]:
-        text = _normal(text)
-        if not text:
-            return []
-        if text in self._of_text:
-            return [self._sentences[self._of_text[text]]]
-        # All of them at last: a sentence may follow without a space, so that the first words differ.
-        for start in [*self._starts.get(text.partition(" ")[0], []), *range(len(self._texts))]:
-            stop = self._run_end(text, start)
-            if stop is not None:
-                return self._sentences[start:stop]
-        raise ValueError(f"no sentence or run of sentences of {self.path} has the text {_shown(text)}")
-
-    def _run_end(self, text: str, start: int) -> int | None:
-        """The end of the run of sentences from ``start`` on that makes up ``text``."""
-        position = 0
-        for number in range(start, len(self._texts)):
-            if not text.startswith(self._texts[number], position):
-                return None
-            position += len(self._texts[number])
-            if position == len(text):
-                return number + 1
-            position += text[position] == " "
-        return None
-
 
 def _normal(text: str) -> str:
     return " ".join(text.split())
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:77] + "...")

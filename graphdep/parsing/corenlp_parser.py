@@ -26,7 +26,7 @@ _DEFAULT_ENDPOINT = "http://localhost:9000"
 _REPRESENTATIONS = ("basic", "enhancedPlusPlus")
 _ANNOTATORS = "tokenize,ssplit,pos,lemma,depparse"
 _GIVEN_WORDS = {"tokenize.whitespace": "true", "ssplit.isOneSentence": "true"}
-_MAX_TIMEOUTS = 3
+_MAX_IN_A_ROW = 3
 # The server refuses more than 100,000 characters unless it was started otherwise.
 _MAX_PIECE = 50_000
 
@@ -44,7 +44,8 @@ class CoreNLPParser(Parser):
             ``"http://localhost:9000"``. (default: :obj:`None`)
         representation: ``"basic"`` or ``"enhancedPlusPlus"``. (default: :obj:`"basic"`)
         timeout: Seconds to wait for an answer; :obj:`None` for ``$CORENLP_TIMEOUT``, else 60. A text that
-            takes longer gets a chain tree; three in a row are an error. (default: :obj:`None`)
+            takes longer, or that the server fails on, gets a chain tree; three in a row are an error.
+            (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
     Example:
@@ -68,7 +69,7 @@ class CoreNLPParser(Parser):
         self.endpoint = (endpoint or os.environ.get("CORENLP_ENDPOINT") or _DEFAULT_ENDPOINT).rstrip("/")
         self.representation, self.timeout = representation, _seconds(timeout)
         self.gives_graphs = representation != "basic"
-        self._timeouts = 0
+        self._in_a_row: set[str] = set()  # texts
 
     @property
     def fingerprint(self) -> str:
@@ -105,6 +106,8 @@ class CoreNLPParser(Parser):
         if not isinstance(answer, dict) or not isinstance(answer.get("sentences"), list):
             raise self._stranger()
         sentences = answer["sentences"]
+        if not all(isinstance(sentence, dict) and sentence.get("tokens") for sentence in sentences):
+            raise self._stranger()
         results = [_sentence(sentence) for sentence in sentences]
         if self.representation == "basic":
             return results
@@ -124,25 +127,29 @@ class CoreNLPParser(Parser):
         try:
             answer = self._client.annotate(text, properties=dict(properties), output_format=output_format)
         except TimeoutException as error:
-            self._timeouts += 1
             message = f"no answer from {self.endpoint} within {self.timeout} seconds"
-            if self._timeouts >= _MAX_TIMEOUTS:
-                advice = "is the server overloaded? Raise the option timeout, or $CORENLP_TIMEOUT"
-                raise ParserUnavailableError(
-                    f"{message}, {_MAX_TIMEOUTS} times in a row: {advice}"
-                ) from error
-            raise TimeoutError(message) from error
+            raise self._counted(TimeoutError(message), text) from error
         except AnnotationException as error:
-            raise self._explained(error) from error
+            raise self._explained(error, text) from error
         except ValueError as error:
             raise self._stranger() from error
-        self._timeouts = 0
+        self._in_a_row.clear()
         return answer
+
+    def _counted(self, error: Exception, text: str) -> Exception:
+        """The error of one text, or that of a server that fails again and again: a corpus of chains is no
+        parse.
+        """
+        self._in_a_row.add(text)  # what fails in a chunk is tried again on its own
+        if len(self._in_a_row) < _MAX_IN_A_ROW:
+            return error
+        advice = "is the server overloaded? Raise the option timeout, or $CORENLP_TIMEOUT"
+        return ParserUnavailableError(f"{error}, {_MAX_IN_A_ROW} times in a row: {advice}")
 
     def _stranger(self) -> ParserUnavailableError:
         return ParserUnavailableError(f"what answers at {self.endpoint} is not a CoreNLP server")
 
-    def _explained(self, error: Exception) -> Exception:
+    def _explained(self, error: Exception, text: str) -> Exception:
         """Tells a server that is not there from a text that the server cannot parse."""
         response = getattr(error.__cause__, "response", None)
         if response is None:
@@ -157,6 +164,8 @@ class CoreNLPParser(Parser):
             return ParserUnavailableError(
                 f"{self.endpoint} is no CoreNLP server, or refuses access ({reason})"
             )
+        if response.status_code == 429 or response.status_code >= 500:
+            return self._counted(ValueError(reason), text)
         return ValueError(reason)
 
     @cached_property

@@ -15,9 +15,14 @@ def files_digest(paths: Iterable[str | os.PathLike[str]]) -> str:
     """
     digest = hashlib.sha256()
     for path in paths:
-        stat = os.stat(path)
-        digest.update(_file_digest(os.fspath(path), stat.st_size, stat.st_mtime_ns))
+        digest.update(file_digest(path))
     return digest.hexdigest()[:12]
+
+
+def file_digest(path: str | os.PathLike[str]) -> bytes:
+    """The SHA-256 of a file, which is read again only if its size or its time stamp changed."""
+    stat = os.stat(path)
+    return _file_digest(os.fspath(path), stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 Words = tuple[str, ...]
 # A raw text, or a sentence whose words are given.
@@ -14,7 +14,7 @@ _CHUNK_ITEMS = 256
 _CHUNK_CHARACTERS = 100_000
 
 
-def chunks(items: Sequence[Item]) -> Iterator[Chunk]:
+def chunks(items: Iterable[Item]) -> Iterator[Chunk]:
     """Cuts into chunks of bounded size; a single huge input is a chunk of its own."""
     chunk: Chunk = []
     size = 0

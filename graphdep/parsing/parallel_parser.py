@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import pickle
 import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
+from pathlib import Path
 
-from graphdep.parsing.items import Chunk, Item, Words, chunks
+from graphdep.io.end_with_parent import end_with_parent
+from graphdep.parsing.around_parser import AroundParser
+from graphdep.parsing.in_order import in_order
+from graphdep.parsing.items import Chunk
 from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
 
-# Of each process: what it works on and what it goes on with.
-_AHEAD = 2
+# Chunks of each process: what it works on, what it goes on with, what is parsed and waits for one before it.
+_AHEAD = 4
 
 
-class ParallelParser(Parser):
+class ParallelParser(AroundParser):
     """Hands the chunks of a call to processes, each with a copy of another parser.
 
     Chunks are those of one process, and so are the results. Only this process writes to a cache
     (:class:`CachedParser` around it), a whole chunk at a time, so that nothing is half there if one of them
     dies. A process takes seconds to start and holds the models once more (the bundled ones: 0.5 GB), so that
-    inputs which are one chunk (256 texts, or 100,000 characters) are parsed here.
+    inputs which are one chunk (256 texts, or 100,000 characters) are parsed here. Each process has at most
+    four chunks under way, so that texts may be a stream (:meth:`Parser.iter_parse`).
 
     The processes are started afresh (``spawn``): a script that makes this parser has its work below
     ``if __name__ == "__main__":``, as for the workers of a ``DataLoader``.
@@ -46,70 +52,41 @@ class ParallelParser(Parser):
     """
 
     def __init__(self, parser: Parser, workers: int) -> None:
-        super().__init__(progress=parser.progress)
+        super().__init__(parser)
         if workers < 1:
             raise ValueError(f"'workers' must be at least 1 (got {workers})")
-        self.parser, self.workers = parser, workers
-        self.language, self.gives_graphs = parser.language, parser.gives_graphs
+        self.workers = workers
         self._pickled()
 
-    @property
-    def fingerprint(self) -> str:
-        """The parser's fingerprint."""
-        return self.parser.fingerprint
-
-    def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
-        """What the parser knows."""
-        return self.parser.known(items)
-
-    def parse_chunks(self, items: Sequence[Item]) -> Iterator[tuple[Chunk, list[Parsed]]]:
-        """Parses chunk by chunk, and gives each when it is done."""
-        parts = list(chunks(items))
-        workers = min(self.workers, len(parts))
-        if workers < 2:
-            yield from self.parser.parse_chunks(items)
+    def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
+        """Parses chunks at the same time, and gives them in order."""
+        parts = iter(parts)
+        first = list(islice(parts, 2))
+        if self.workers < 2 or len(first) < 2:
+            yield from self.parser.parse_chunks(chain(first, parts))
             return
-        pool = ProcessPoolExecutor(workers, get_context("spawn"), _start, (self._pickled(),))
+        pool = ProcessPoolExecutor(self.workers, get_context("spawn"), _start, (self._pickled(),))
         try:
-            yield from _results(pool, iter(parts), workers * _AHEAD)
+            ahead = self.workers * _AHEAD
+            yield from in_order(chain(first, parts), lambda chunk: pool.submit(_parse, chunk), lambda: ahead)
         except BrokenProcessPool as error:
             raise RuntimeError(
-                f"one of {workers} parsing processes was killed, perhaps as there was too little memory for "
-                "so many; chunks that are done are in the cache, if there is one"
+                f"one of {self.workers} parsing processes was killed, perhaps as there was too little memory "
+                f"for so many{_why_none_starts()}; chunks that are done are in the cache, if there is one"
             ) from error
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
-        """Parses a chunk of texts."""
-        return self.parser.parse_texts(texts)
-
-    def parse_sentences(self, sentences: Sequence[Words]) -> list[Parsed]:
-        """Parses a chunk of sentences whose words are given."""
-        return self.parser.parse_sentences(sentences)
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.parser!r}, {self.workers})"
 
-    def _pickled(self) -> bytes:
-        try:
-            return pickle.dumps(self.parser)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            name = type(self.parser).__name__
-            raise ValueError(f"'parser' cannot be copied to other processes: {name} ({error})") from error
 
-
-def _results(
-    pool: ProcessPoolExecutor, parts: Iterator[Chunk], ahead: int
-) -> Iterator[tuple[Chunk, list[Parsed]]]:
-    waiting: dict[Future[list[Parsed]], Chunk] = {}
-    while True:
-        for chunk in islice(parts, ahead - len(waiting)):
-            waiting[pool.submit(_parse, chunk)] = chunk
-        if not waiting:
-            return
-        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-            yield waiting.pop(future), future.result()
+def _why_none_starts() -> str:
+    """That this program is no file, which processes that are started afresh would run."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if main is None or Path(main).exists():
+        return ""
+    return f", or as this program is no file that they could be started from ({main}): save it as one"
 
 
 # The parser of a process that _start has made ready.
@@ -118,6 +95,7 @@ _own: list[Parser] = []
 
 def _start(parser: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that waits for this one ends it
+    end_with_parent()
     _own.append(pickle.loads(parser))
 
 

@@ -26,7 +26,8 @@ _TABLE = """CREATE TABLE parses (
     fingerprint TEXT NOT NULL, mode TEXT NOT NULL, digest TEXT NOT NULL,
     failure TEXT, sentences BLOB NOT NULL,
     PRIMARY KEY (fingerprint, mode, digest))"""
-_BUSY_SECONDS = 60.0
+# How long a lock of another process is waited for, the first time and after that has not helped.
+_BUSY_SECONDS, _AFTERWARDS = 60.0, 0.1
 _QUERY_ITEMS = 500
 
 
@@ -49,7 +50,7 @@ class ParseCache:
         self.path = Path(path).expanduser()
         if self.path.is_dir():
             raise ValueError(f"'cache' must be a file (got the folder {str(self.path)!r})")
-        self._warned = False
+        self._warned, self._patience = False, _BUSY_SECONDS
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -64,9 +65,9 @@ class ParseCache:
             keys = {_key(item): item for item in items[start : start + _QUERY_ITEMS]}
             rows = self._transaction(partial(_select, fingerprint=fingerprint, keys=list(keys)))
             for mode, digest, failure, data in rows or []:
-                item = keys[mode, digest]
-                sentences = _decode(data, item)
-                if sentences is None:
+                item = keys.get((mode, digest))  # an index that is damaged finds rows of other keys
+                sentences = None if item is None else _decode(data, item)
+                if item is None or sentences is None:
                     logger.warning("an unreadable row of %s: that text is parsed again", self.path)
                 else:
                     found[item] = Parsed(sentences, failure)
@@ -85,21 +86,32 @@ class ParseCache:
     def _transaction(self, action: Callable[[sqlite3.Connection], Any], *, write: bool = False) -> Any:
         """Runs ``action``, whole or not at all; gives :obj:`None` if the file cannot be used just now."""
         try:
-            with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)) as database:
+            with closing(
+                sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)
+            ) as database:
                 database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 result = action(database)
                 database.execute("COMMIT")
                 return result
         except sqlite3.OperationalError as error:
             self._warn(error)
+            if _is_busy(error):
+                self._patience = _AFTERWARDS
             return None
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter of a message with its bytes
             raise ValueError(f"'cache': {self.path} is damaged or no parse cache ({error})") from error
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:
             self._warned = True
-            logger.warning("the parse cache %s cannot be used (%s); parses may not be kept", self.path, error)
+            held = f": another process has held it for {self._patience:g} seconds" if _is_busy(error) else ""
+            logger.warning(
+                "the parse cache %s cannot be used (%s%s); parses may not be kept", self.path, error, held
+            )
+
+
+def _is_busy(error: Exception) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _is_new(database: sqlite3.Connection) -> bool:
@@ -162,4 +174,6 @@ def _sentence(values: dict[str, Any]) -> Sentence:
         columns[name] = [tuple(row) for row in columns.get(name, [])]
     if "deps" in columns:
         columns["deps"] = [[(governor, label) for governor, label in word] for word in columns["deps"]]
+    if "constituents" in columns:
+        columns["constituents"] = [(label, start, end) for label, start, end in columns["constituents"]]
     return Sentence(**columns)

@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphdep.sentence import Sentence
+from graphdep.sentence import FLAT, Sentence
 
 _CHAIN_TREE = "# chain_tree ="
+_FLAT_TREE = "# flat_tree ="
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,9 @@ def chain_sentence(form: Sequence[str], reason: str, like: Sentence | None = Non
     if like is None:
         return dataclasses.replace(chain, comments=comments)
     return dataclasses.replace(like, head=chain.head, deprel=chain.deprel, comments=comments)
+
+
+def flat_sentence(sentence: Sentence, reason: str) -> Sentence:
+    """The sentence with one constituent ``X`` over all of its words, and the reason as a comment."""
+    comments = [*sentence.comments, f"{_FLAT_TREE} {' '.join(reason.split())}"]
+    return dataclasses.replace(sentence, comments=comments, constituents=[(FLAT, 0, len(sentence))])

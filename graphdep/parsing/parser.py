@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from itertools import chain
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
+from typing import TYPE_CHECKING
 
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.foreign_texts import foreign_texts
 from graphdep.parsing.items import Chunk, Item, Words, chunks
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parsed import Parsed, chain_sentence, flat_sentence
+from graphdep.parsing.shards import Shards
 from graphdep.sentence import Sentence
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 logger = logging.getLogger("graphdep.parsing")
 
@@ -39,10 +41,13 @@ class Parser(ABC):
         language: Code of the language, such as ``"en"`` or ``"zh"``; :obj:`None` where it is not known.
         gives_graphs: Whether its sentences may have enhanced graphs (:attr:`Sentence.deps`), so that nothing
             else needs to make them; a subclass of a parser that gives trees alone has to say so.
+        gives_constituents: Whether each of its sentences has :attr:`Sentence.constituents`; those of an input
+            that it fails on are flat, one constituent ``X`` over all words (``# flat_tree =``).
     """
 
     language: str | None = None
     gives_graphs: bool = True
+    gives_constituents: bool = False
 
     def __init__(self, *, progress: bool | None = None) -> None:
         self.progress = progress
@@ -81,6 +86,37 @@ class Parser(ABC):
         _check_texts(texts)
         return [list(parsed.sentences) for parsed in self._run(list(texts))]
 
+    def iter_parse(self, texts: Iterable[str], *, total: int | None = None) -> Iterator[list[Sentence]]:
+        """:meth:`parse` for texts that do not fit into memory.
+
+        They are cut into shards (256 texts, or 100,000 characters), of which few are in memory: one or two,
+        and with processes or a cluster four for each process. Equal texts are parsed once a shard; with a
+        cache around the parser (:class:`CachedParser`) once in all, but for shards that are under way
+        together.
+
+        Args:
+            texts: The texts, as an iterator for instance; they are taken when they are needed.
+            total: How many there are, to tell how far it is. (default: :obj:`None`, not known)
+
+        Yields:
+            Per text its sentences, in order.
+
+        Raises:
+            ValueError: If one is not a string, when its turn comes.
+            ParserUnavailableError: If the parser cannot run at all.
+
+        Example:
+            >>> from graphdep.parsing import resolve_parser
+            >>> texts = iter(["She sings .", "He hums ."])
+            >>> for [sentence] in resolve_parser("chain").iter_parse(texts):
+            ...     print(sentence.form)
+            ['She', 'sings', '.']
+            ['He', 'hums', '.']
+        """
+        if isinstance(texts, str):
+            raise ValueError(f"'texts' must be strings (got {_shown(texts)})")
+        return self._stream(texts, total)
+
     def parse_words(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
         """Parses sentences whose words are given; ``form`` is exactly those words.
 
@@ -97,10 +133,10 @@ class Parser(ABC):
         _check_words(words)
         return [parsed.sentences[0] for parsed in self._run([tuple(sentence) for sentence in words])]
 
-    def parse_chunks(self, items: Sequence[Item]) -> Iterator[tuple[Chunk, list[Parsed]]]:
-        """Parses chunk by chunk, in any order of the chunks."""
-        for chunk in chunks(items):
-            yield chunk, self.parse_items(chunk)
+    def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
+        """Gives chunks with their parses, in order, taking few more than it has given; some are empty."""
+        for chunk in parts:
+            yield chunk, self.parse_items(chunk) if chunk else []
 
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
         """Parses a chunk; where that fails, input by input, with a chain tree for those that fail."""
@@ -114,7 +150,8 @@ class Parser(ABC):
             if len(items) > 1:
                 return list(chain.from_iterable(self.parse_items([item]) for item in items))
             logger.debug("the parser failed", exc_info=True)
-            return [_fallback(items[0], f"{type(error).__name__}: {error}"[:200])]
+            reason = f"{type(error).__name__}: {error}"[:200]
+            return [_fallback(items[0], reason, self.gives_constituents)]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.fingerprint!r})"
@@ -126,35 +163,63 @@ class Parser(ABC):
         known = len(done)
         with self._bar(len(todo)) as bar:
             task = bar.add_task("parsing", total=len(todo))
-            for chunk, parsed in self.parse_chunks(todo):
-                done.update(zip(chunk, parsed))
+            for chunk, parsed in self.parse_chunks(chunks(todo)):
+                done |= self._paired(chunk, parsed)
                 bar.advance(task, len(chunk))
                 self._say(len(done) - known, len(todo))
         results = [done[item] for item in inputs]
-        self._report(results)
+        reasons = [parsed.failure for parsed in results if parsed.failure]
+        self._report(reasons[0] if reasons else "", len(reasons), len(results))
         if self.language == "en":
             _warn_of_foreign(unique)
         return results
+
+    def _stream(self, texts: Iterable[str], total: int | None) -> Iterator[list[Sentence]]:
+        shards = Shards(map(_checked, count(), texts), self.known)
+        with self._bar(total or 0) as bar:
+            task = bar.add_task("parsing", total=total)
+            for chunk, parsed in self.parse_chunks(shards.todo()):
+                results = shards.finish(self._paired(chunk, parsed))
+                bar.advance(task, len(results))
+                if chunk:
+                    self._say(shards.given, total)
+                yield from (list(parsed.sentences) for parsed in results)
+        self._report(shards.reason, shards.failed, shards.given)
+        if self.language == "en":
+            _warn_of_foreign(shards.sample.texts)
+
+    def _paired(self, items: Sequence[Item], parsed: Sequence[Parsed]) -> dict[Item, Parsed]:
+        """The parse of each input; none may be taken for that of another."""
+        if len(parsed) != len(items):
+            raise RuntimeError(f"{self!r} gave {len(parsed)} parses of {len(items)} texts")
+        return dict(zip(items, parsed))
 
     def _bar(self, total: int) -> Progress:
         shown = self.progress
         if shown is None:
             shown = total >= _PROGRESS_FROM and sys.stderr.isatty()
+        # Here, since models and edges import this module, also where nothing is parsed and rich is not there.
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from graphdep.io.plain_console import plain_console
+
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        return Progress(*columns, console=Console(stderr=True), disable=not shown)
+        return Progress(*columns, console=plain_console(stderr=True), disable=not shown)
 
-    def _say(self, done: int, total: int) -> None:
-        """A line a chunk where stderr is no terminal, for a bar shows nothing there."""
-        wanted = total >= _PROGRESS_FROM if self.progress is None else self.progress
-        if wanted and not sys.stderr.isatty():
-            print(f"parsing: {done:,} of {total:,} texts", file=sys.stderr, flush=True)
+    def _say(self, done: int, total: int | None) -> None:
+        """A line a chunk where no bar is shown: stderr is no terminal, or how many there are is not known."""
+        wanted = (total or done) >= _PROGRESS_FROM if self.progress is None else self.progress
+        if wanted and (total is None or not sys.stderr.isatty()):
+            of = "" if total is None else f" of {total:,}"
+            print(f"parsing: {done:,}{of} texts", file=sys.stderr, flush=True)
 
-    def _report(self, results: list[Parsed]) -> None:
-        reasons = [parsed.failure for parsed in results if parsed.failure]
-        self.failures += len(reasons)
-        if reasons:
-            count = f"{len(reasons)} of {len(results)} texts"
-            logger.warning("%s got a chain tree instead of a parse (the first: %s)", count, reasons[0])
+    def _report(self, reason: str, failed: int, total: int) -> None:
+        self.failures += failed
+        if failed:
+            what = "a chain tree and flat constituents" if self.gives_constituents else "a chain tree"
+            logger.warning(
+                "%d of %d texts got %s instead of a parse (the first: %s)", failed, total, what, reason
+            )
 
 
 def _warn_of_foreign(items: Sequence[Item]) -> None:
@@ -168,18 +233,26 @@ def _warn_of_foreign(items: Sequence[Item]) -> None:
         )
 
 
-def _fallback(item: Item, reason: str) -> Parsed:
+def _fallback(item: Item, reason: str, flat: bool) -> Parsed:
     """The chain tree of one input, split at white space if it is a text."""
     words = item.split() if isinstance(item, str) else item
-    return Parsed([chain_sentence(words, reason)] if words else [], reason, final=False)
+    sentences = [chain_sentence(words, reason)] if words else []
+    if flat:
+        sentences = [flat_sentence(sentence, reason) for sentence in sentences]
+    return Parsed(sentences, reason, final=False)
 
 
 def _check_texts(texts: Sequence[str]) -> None:
     if isinstance(texts, str) or not isinstance(texts, Sequence):
         raise ValueError(f"'texts' must be a sequence of strings (got {_shown(texts)})")
     for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ValueError(f"'texts[{number}]' must be a string (got {_shown(text)})")
+        _checked(number, text)
+
+
+def _checked(number: int, text: str) -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"'texts[{number}]' must be a string (got {_shown(text)})")
+    return text
 
 
 def _check_words(words: Sequence[Sequence[str]]) -> None:

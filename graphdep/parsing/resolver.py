@@ -12,18 +12,20 @@ from typing import Any
 from graphdep.parsing.bundled_parser import BundledParser
 from graphdep.parsing.cached_parser import CachedParser
 from graphdep.parsing.chain_parser import ChainParser
+from graphdep.parsing.cluster_parser import ClusterParser
 from graphdep.parsing.conllu_parser import ConlluParser
 from graphdep.parsing.corenlp_parser import CoreNLPParser
 from graphdep.parsing.enhance import check_arcs, check_enhancer
 from graphdep.parsing.parallel_parser import ParallelParser
 from graphdep.parsing.parser import Parser
+from graphdep.parsing.ptb_parser import PtbParser
 from graphdep.parsing.resolving import resolving_now
 from graphdep.parsing.spacy_parser import SpacyParser
 from graphdep.parsing.stanza_parser import StanzaParser
 
 _CHOICES = (
     "'bundled', 'bundled:<folder>', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', "
-    "'conllu:<file>', 'chain'"
+    "'conllu:<file>', 'ptb:<file>', 'chain'"
 )
 # Which take an argument after the colon: none, perhaps, always.
 _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
@@ -32,6 +34,7 @@ _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
     "spacy": (SpacyParser, "always"),
     "corenlp": (CoreNLPParser, "none"),
     "conllu": (ConlluParser, "always"),
+    "ptb": (PtbParser, "always"),
     "chain": (ChainParser, "none"),
 }
 
@@ -42,6 +45,8 @@ def resolve_parser(
     cache: str | Path | None = None,
     arcs: str = "basic",
     workers: int = 1,
+    scheduler: str | None = None,
+    constituents: bool = False,
     **options: Any,
 ) -> Parser:
     """A parser from its name, with a cache around it if wanted.
@@ -53,54 +58,80 @@ def resolve_parser(
     Args:
         name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that
             ``examples/train_bundled_parser.py`` made), ``"stanza"`` (English), ``"stanza:<language>"``,
-            ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"chain"`` (no parse), or a
-            :class:`Parser`.
+            ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"ptb:<file>"`` (constituents that
+            are there, :class:`PtbParser`), ``"chain"`` (no parse), or a :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
         arcs: What the parses are for: ``"basic"`` trees, or graphs, a level of
             :func:`~graphdep.parsing.enhance`. (default: ``"basic"``)
         workers: Processes that parse; see :class:`ParallelParser`. (default: :obj:`1`, no others)
+        scheduler: Address of the scheduler of a Dask cluster, whose workers parse; see
+            :class:`ClusterParser`. (default: :obj:`None`, no cluster)
+        constituents: Whether its sentences must have :attr:`Sentence.constituents`: ``"bundled"`` and
+            ``"stanza"`` then parse them, ``"ptb:<file>"`` and a CoNLL-U file may have them, and other parsers
+            have none. (default: :obj:`False`)
         **options: Arguments of the parser's class.
 
     Raises:
-        ValueError: If there is no such parser or it has no such option, :obj:`arcs` is unknown, or
-            :obj:`workers` is below 1.
+        ValueError: If there is no such parser or it has no such option, :obj:`arcs` is unknown,
+            :obj:`workers` is below 1 or given with :obj:`scheduler`, or the parser gives no
+            :obj:`constituents`.
         ParserUnavailableError: If its library or models are missing.
-        ImportError: If its trees have to be enhanced by pybart, which is not installed.
+        ImportError: If its trees have to be enhanced by pybart, which is not installed, or there is a
+            :obj:`scheduler` and Dask is not installed.
     """
     check_arcs(arcs)
     if arcs == "enhanced++" and name_or_instance == "corenlp":
         options = {"representation": "enhancedPlusPlus", **options}
     around = resolving_now()
-    parser = _resolve(name_or_instance, options)
+    parser = _resolve(name_or_instance, options, constituents)
     if parser is not name_or_instance and around.progress is not None:
         parser.progress = around.progress
     if cache is not None and around.cache is not None:
         cache = around.cache
     if arcs != "basic" and not parser.gives_graphs:
         check_enhancer(arcs)
-    if workers != 1:
+    if scheduler is not None and workers != 1:
+        raise ValueError(
+            f"'workers' are processes of this machine, and 'scheduler' has its own (got {workers})"
+        )
+    if scheduler is not None:
+        parser = ClusterParser(parser, scheduler)
+    elif workers != 1:
         parser = ParallelParser(parser, workers)
     return parser if cache is None else CachedParser(parser, cache)
 
 
-def check_parser(name: str, arcs: str = "basic") -> None:
+def check_parser(name: str, arcs: str = "basic", *, constituents: bool = False) -> None:
     """Raises what :func:`resolve_parser` does of a name, as far as that is told without loading a model or
     reading a file of parses.
     """
     make, arguments = _named(name)
-    if make is ConlluParser:
+    if make is ConlluParser or make is PtbParser:
         os.stat(arguments[0])
     elif make is not SpacyParser or find_spec("spacy") is None:
-        resolve_parser(name, arcs=arcs)
+        resolve_parser(name, arcs=arcs, constituents=constituents)
 
 
-def _resolve(name_or_instance: str | Parser, options: dict[str, Any]) -> Parser:
+def _resolve(name_or_instance: str | Parser, options: dict[str, Any], constituents: bool) -> Parser:
+    parser = _made(name_or_instance, options, constituents)
+    if constituents and not parser.gives_constituents:
+        raise ValueError(
+            f"the parser {str(name_or_instance)!r} gives no constituents: take 'bundled', "
+            "'stanza:<language>', 'ptb:<file>', or a CoNLL-U file whose sentences all have a line "
+            "'# constituency = (ROOT ...)'; in Python, a parser made with constituents=True"
+        )
+    return parser
+
+
+def _made(name_or_instance: str | Parser, options: dict[str, Any], constituents: bool) -> Parser:
     if isinstance(name_or_instance, Parser):
         if options:
             raise ValueError(f"options {sorted(options)} cannot be given with a parser that exists already")
         return name_or_instance
     make, arguments = _named(str(name_or_instance))
     _check_options(str(name_or_instance).partition(":")[0], make, arguments, options)
+    if constituents and "constituents" in inspect.signature(make).parameters:
+        options = {"constituents": True, **options}
     return make(*arguments, **options)
 
 

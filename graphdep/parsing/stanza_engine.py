@@ -11,7 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from graphdep.parsing.errors import ParserUnavailableError
-from graphdep.parsing.parsed import Parsed, chain_sentence, column
+from graphdep.parsing.one_thread import one_thread
+from graphdep.parsing.parsed import Parsed, chain_sentence, column, flat_sentence
+from graphdep.parsing.stanza_tree import stanza_constituents
 from graphdep.parsing.text_pieces import text_pieces
 from graphdep.sentence import Row, Sentence
 
@@ -34,12 +36,14 @@ class StanzaEngine:
         load: Makes the pipeline; called when it is first needed, with a stanza that is not too old.
         max_words: Sentences of more words keep their chain, since the memory and time of the parser grow
             with the square of the words and more.
+        constituents: Whether the pipeline has a parser of constituents, to run as well.
+            (default: :obj:`False`)
     """
 
-    def __init__(self, load: Callable[[], Any], max_words: int) -> None:
+    def __init__(self, load: Callable[[], Any], max_words: int, *, constituents: bool = False) -> None:
         if max_words < 1:
             raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
-        self._load, self.max_words = load, max_words
+        self._load, self.max_words, self.constituents = load, max_words, constituents
 
     @cached_property
     def pipeline(self) -> Any:
@@ -102,28 +106,29 @@ class StanzaEngine:
         from stanza import Document
 
         words = [[{"id": (i,), "text": _shown(f)} for i, f in enumerate(s.form, start=1)] for s in drafts]
-        document = self._process(Document(words), "pos,lemma,depparse")
-        return [_annotated(draft, sentence.words) for draft, sentence in zip(drafts, document.sentences)]
+        processors = "pos,lemma,depparse" + ",constituency" * self.constituents
+        document = self._process(Document(words), processors)
+        return [self._annotated(draft, sentence) for draft, sentence in zip(drafts, document.sentences)]
+
+    def _annotated(self, draft: Sentence, parsed: Any) -> tuple[Sentence, str | None]:
+        sentence, reason = _annotated(draft, parsed.words)
+        if not self.constituents:
+            return sentence, reason
+        try:
+            found = stanza_constituents(parsed.constituency)
+            return dataclasses.replace(sentence, constituents=found), reason
+        except ValueError as error:
+            reason = f"stanza gave no constituents: {error}"
+            return flat_sentence(sentence, reason), reason
 
     def _process(self, documents: Any, processors: str) -> Any:
-        """Runs the pipeline on one thread: its matrices are small, two threads gain a sixth on a quiet
-        machine and lose many times that on a busy one, where they wait for each other. Stanza's loaders draw
-        random numbers; the caller's stay as they are, else a seed would give another model once parses are
-        cached.
-        """
-        import torch
-
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            with torch.random.fork_rng(devices=[]):
-                return self.pipeline.process(documents, processors)
-        finally:
-            torch.set_num_threads(threads)
+        with one_thread():
+            return self.pipeline.process(documents, processors)
 
     def _too_long(self, draft: Sentence) -> tuple[Sentence, str | None]:
         reason = f"{len(draft)} words, more than max_words={self.max_words}"
-        return chain_sentence(draft.form, reason, draft), reason
+        chain = chain_sentence(draft.form, reason, draft)
+        return flat_sentence(chain, reason) if self.constituents else chain, reason
 
 
 @contextmanager

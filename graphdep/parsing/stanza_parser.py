@@ -29,6 +29,9 @@ class StanzaParser(Parser):
         package: One of the language's packages, such as ``"gum"``. (default: :obj:`"default"`)
         download: Download models that are missing. (default: :obj:`True`)
         max_words: Sentences of more words get a chain tree. (default: :obj:`200`)
+        constituents: Fill :attr:`Sentence.constituents` with stanza's parser of constituents, which a few
+            languages have; sentences of more than :obj:`max_words` words get a flat tree.
+            (default: :obj:`False`)
         use_gpu: Run on the GPU; :obj:`None` if there is one. (default: :obj:`None`)
         progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
 
@@ -49,13 +52,15 @@ class StanzaParser(Parser):
         package: str = "default",
         download: bool = True,
         max_words: int = 200,
+        constituents: bool = False,
         use_gpu: bool | None = None,
         progress: bool | None = None,
     ) -> None:
         super().__init__(progress=progress)
         self.language, self.package, self.download = language, package, download
         self.directory, self.use_gpu = directory, use_gpu
-        self._engine = StanzaEngine(self._load, max_words)
+        self.gives_constituents = constituents
+        self._engine = StanzaEngine(self._load, max_words, constituents=constituents)
 
     @property
     def fingerprint(self) -> str:
@@ -64,7 +69,8 @@ class StanzaParser(Parser):
         files = {value for key, value in config.items() if key.endswith("_path") and isinstance(value, str)}
         digest = files_digest(sorted(file for file in files if os.path.isfile(file)))
         name = f"stanza:{self.language}/{self.package}/stanza-{version('stanza')}"
-        return f"{name}/{digest}/max_words={self._engine.max_words}"
+        also = "/constituents" if self.gives_constituents else ""
+        return f"{name}/{digest}/max_words={self._engine.max_words}{also}"
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
         """Parses a chunk of texts."""
@@ -82,12 +88,13 @@ class StanzaParser(Parser):
         import stanza
 
         folder = {} if self.directory is None else {"dir": str(self.directory)}
+        also = ",constituency" if self.gives_constituents else ""
         method = stanza.DownloadMethod.REUSE_RESOURCES if self.download else None
         try:
             return stanza.Pipeline(
                 self.language,
                 package=self.package,
-                processors="tokenize,pos,lemma,depparse",  # stanza adds mwt where the language has it
+                processors=f"tokenize,pos,lemma,depparse{also}",  # stanza adds mwt where the language has it
                 download_method=method,
                 use_gpu=self.use_gpu,
                 verbose=False,

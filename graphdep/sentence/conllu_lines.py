@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from graphdep.sentence.constituents import Constituent
+from graphdep.sentence.ptb_lines import PtbError, comment_ptb, read_brackets
 from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Row, check_tree, parse_deps
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _WORD = re.compile(r"[1-9][0-9]{0,8}")
+_CONSTITUENCY = re.compile(r"#\s*constituency\s*=\s*(?=\()(.*)")  # as stanza has it
 
 
 class ConlluError(ValueError):
@@ -32,7 +35,10 @@ class ConlluError(ValueError):
 
 
 def format_conllu(sentence: Sentence) -> str:
-    """One sentence as CoNLL-U text, ending in a line break (without the blank line that separates)."""
+    """One sentence as CoNLL-U text, ending in a line break (without the blank line that separates).
+
+    Constituents are the last comment, ``# constituency = (ROOT ...)``.
+    """
     before: dict[int, list[Row]] = {}
     after: dict[int, list[Row]] = {}
     for row in sentence.multiword:
@@ -42,7 +48,11 @@ def format_conllu(sentence: Sentence) -> str:
     rows = list(after.get(0, []))
     for number in range(1, len(sentence) + 1):
         rows += [*before.get(number, []), _row(sentence, number), *after.get(number, [])]
-    return "".join(f"{line}\n" for line in [*map(_check_comment, sentence.comments), *map(_join, rows)])
+    comments = [*map(_check_comment, sentence.comments)]
+    if sentence.constituents is not None:
+        comments = [line for line in comments if not _CONSTITUENCY.fullmatch(line)]
+        comments.append(f"# constituency = {comment_ptb(sentence)}")
+    return "".join(f"{line}\n" for line in [*comments, *map(_join, rows)])
 
 
 def _row(sentence: Sentence, number: int) -> Row:
@@ -103,6 +113,7 @@ class _Block:
     def __init__(self, path: str, multiroot: bool, max_words: int | None) -> None:
         self.path, self.multiroot, self.max_words = path, multiroot, max_words
         self.comments: list[str] = []
+        self.constituency: tuple[int, str] | None = None
         self.words: list[Row] = []
         self.multiword: list[Row] = []
         self.empty: list[Row] = []
@@ -117,7 +128,12 @@ class _Block:
         if line.startswith("#"):
             if self.line_of or "\r" in line:
                 raise self._error("a comment inside a sentence, or with a line break in it", number, line)
-            self.comments.append(line)
+            if match := _CONSTITUENCY.fullmatch(line):
+                if self.constituency is not None:
+                    raise self._error("a second tree of constituents", number, line)
+                self.constituency = number, match[1]
+            else:
+                self.comments.append(line)
             return
         row = tuple(line.split("\t"))
         if len(row) != len(COLUMNS):
@@ -185,8 +201,23 @@ class _Block:
             "multiword": self.multiword,
             "empty": self.empty,
             "multiroot": self.multiroot and head.count(0) > 1,
+            "constituents": self._constituents(),
             **column,
         }
+
+    def _constituents(self) -> list[Constituent] | None:
+        if self.constituency is None:
+            return None
+        number, text = self.constituency
+        try:
+            trees = [*read_brackets([self.constituency], self.path, functions=True, traces=True)]
+        except PtbError as error:
+            raise self._error(f"constituency: {error.message}", number, error.value or text) from None
+        if len(trees) != 1 or len(trees[0].form) != len(self.words):
+            sizes = " and ".join(str(len(tree.form)) for tree in trees)
+            message = f"constituency: not one tree of {len(self.words)} words but of {sizes}"
+            raise self._error(message, number, text)
+        return trees[0].constituents
 
     def _column(self, i: int) -> list[str] | None:
         column = [row[i] for row in self.words]

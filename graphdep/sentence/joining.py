@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from graphdep.sentence.constituents import Constituent, shifted
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import Row, moved_copy, parse_deps
 
@@ -17,7 +18,7 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
     with ``roots="all"`` stays a root, so that every word keeps its depth.
 
     It keeps a text one unit where the corpus says that it is one and the parser saw several sentences.
-    A single sentence is returned as it is.
+    Constituents stay those of the sentences, side by side. A single sentence is returned as it is.
 
     Raises:
         ValueError: If there is no sentence, or :obj:`roots` is unknown.
@@ -44,6 +45,7 @@ def join_sentences(sentences: Sequence[Sentence], *, roots: str = "first") -> Se
         feats=_column(sentences, "feats"),
         misc=_column(sentences, "misc"),
         multiroot=joined.head.count(0) > 1,
+        constituents=joined.constituents if any(s.constituents is not None for s in sentences) else None,
     )
 
 
@@ -64,10 +66,12 @@ class _Joined:
         self.deps: list[Deps] = []
         self.multiword: list[Row] = []
         self.empty: list[Row] = []
+        self.constituents: list[Constituent] = []
 
     def add(self, sentence: Sentence) -> None:
         start = len(self.form)
         self.form += sentence.form
+        self.constituents += shifted(sentence.constituents or (), start)
         for head, deprel in zip(sentence.head, sentence.deprel):
             attached = head == 0 and self.root > 0 and len(self.head) + 1 != self.root
             self.head.append(self.root if attached else head + start * (head > 0))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphdep.sentence.constituents import Constituent, check_constituents
 from graphdep.sentence.exchange.found import Found
 from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Row, check_tree, parse_deps
 
@@ -32,11 +33,17 @@ class Sentence:
         multiword: Multiword-token ranges as rows of ten columns, ID ``"3-4"``. (default: none)
         empty: Empty nodes as rows of ten columns, ID ``"8.1"``. (default: none)
         multiroot: Whether more than one word may have governor 0. (default: :obj:`False`)
+        constituents: The phrases: label, first word and the word after the last one, counted from 0, each
+            before those in it and these from left to right (preorder). Tags of single words and the ROOT
+            over all are left out. CoNLL-U has them as a comment, ``# constituency = (ROOT ...)``, as
+            stanza does. (default: :obj:`None`, which is not known)
 
     Raises:
         ValueError: If the sentence is empty, columns differ in length, a governor does not exist, there
             is no root, there are several roots (unless :obj:`multiroot`), the arcs form a cycle, or a
-            range, an empty node or an enhanced arc names no word. The message has the word and the value.
+            range, an empty node or an enhanced arc names no word, or a constituent has no label, crosses
+            another, is out of range or not in preorder. The message has the word, or label and span, and
+            the value.
 
     Example:
         >>> from graphdep import Sentence
@@ -58,15 +65,26 @@ class Sentence:
     multiword: list[Row] = field(default_factory=list, kw_only=True)
     empty: list[Row] = field(default_factory=list, kw_only=True)
     multiroot: bool = field(default=False, kw_only=True)
+    constituents: list[Constituent] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self._check_columns()
         check_tree(self.head, multiroot=self.multiroot)
         self._check_ranges()
         self._check_deps(self._check_empty())
+        if self.constituents is not None:
+            check_constituents(self.constituents, len(self))
 
     def __len__(self) -> int:
         return len(self.form)
+
+    def _repr_html_(self) -> str:
+        """The tree, as notebooks show it: a drawing that scrolls, with the fonts of the browser."""
+        from graphdep.drawing.notebook import framed
+        from graphdep.drawing.picture_of_row import row_scene
+        from graphdep.drawing.sentence_row import sentence_row
+
+        return framed(row_scene(sentence_row(self, root=False)).svg())
 
     @property
     def text(self) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from graphdep.sentence.constituents import cut_constituents
 from graphdep.sentence.sentence import Sentence
 from graphdep.sentence.tree import RANGE_ID, Row, moved_copy, parse_deps
 
@@ -22,7 +23,7 @@ def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentenc
 
     Enhanced arcs from what is cut are left out; a word that moved, or has none left, gets its arc in the
     tree. A multiword token that is cut in two, an empty node that follows a word that is cut and the
-    ``# text`` comment are left out as well.
+    ``# text`` comment are left out as well. A constituent loses the words that are cut.
 
     Args:
         sentence: The sentence; one that is short enough is returned as it is.
@@ -59,6 +60,9 @@ def truncate(sentence: Sentence, max_words: int, side: str = "right") -> Sentenc
             for row in sentence.empty
             if row[0] in number
         ],
+        constituents=None
+        if sentence.constituents is None
+        else cut_constituents(sentence.constituents, kept.start, kept.stop),
     )
 
 

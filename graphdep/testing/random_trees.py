@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from graphdep.data import NodeType
 from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab
+from graphdep.vocab import PhraseVocab, RelationVocab
 
 _DEPRELS = ("nsubj", "obj", "det", "amod", "obl", "nsubj:pass", "case", "punct")
 
@@ -37,6 +37,7 @@ def random_data(
     special: bool = False,
     empty: bool = False,
     input_ids: bool = True,
+    phrases: bool = False,
 ) -> Data:
     r"""One example, built row by row and apart from :func:`graphdep.to_data`.
 
@@ -48,6 +49,8 @@ def random_data(
         special: [CLS] in front, [EOU] after each utterance, [SEP] at the end. (default: :obj:`False`)
         empty: Put an empty node after the words of some utterances. (default: :obj:`False`)
         input_ids: Write :obj:`input_ids`. (default: :obj:`True`)
+        phrases: Write :obj:`phrase_index` and :obj:`phrase_type` of the sentences' constituents, without
+            nodes for them. (default: :obj:`False`)
     """
     relations = RelationVocab()
     rows: list[dict[str, int]] = []
@@ -60,6 +63,8 @@ def random_data(
         return node
 
     arcs: list[tuple[int, int, int]] = []
+    spans: list[tuple[int, int, int]] = []
+    labels = PhraseVocab()
     if special:
         add(NodeType.CLS, 0)
     for utterance, sentence in enumerate(sentences):
@@ -69,6 +74,8 @@ def random_data(
             count = rng.randint(1, 3) if pieces else 1
             kind = relations[label]
             nodes.append([add(NodeType.WORD, utterance, word, depth, kind) for _ in range(count)])
+        for label, start, end in (sentence.constituents or ()) if phrases else ():
+            spans.append((nodes[start][0], nodes[end - 1][0], labels[label]))
         for word, head in enumerate(sentence.head):
             own = nodes[word][0] if top is None else top
             governor = nodes[head - 1][0] if head else own
@@ -88,4 +95,7 @@ def random_data(
         data[key] = torch.tensor([int(row[key]) for row in rows])
     table = torch.tensor(arcs, dtype=torch.long).view(-1, 3)
     data.arc_index, data.arc_type = table[:, :2].t().contiguous(), table[:, 2].contiguous()
+    if phrases:
+        found = torch.tensor(spans, dtype=torch.long).view(-1, 3)
+        data.phrase_index, data.phrase_type = found[:, :2].t().contiguous(), found[:, 2].contiguous()
     return data

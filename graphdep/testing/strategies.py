@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from graphdep.sentence import Sentence
+from graphdep.sentence import Constituent, Sentence
+from graphdep.testing.random_constituents import random_constituents
 from graphdep.testing.random_trees import random_data, random_sentence
 
 
@@ -19,6 +21,11 @@ def sentences(max_words: int = 8, multiroot: bool = False) -> st.SearchStrategy[
         seeds,
         st.integers(1, max_words),
     )
+
+
+def constituents_of(words: int) -> st.SearchStrategy[list[Constituent]]:
+    """Constituents of a sentence of so many words."""
+    return st.integers(0, 2**32).map(lambda seed: random_constituents(random.Random(seed), words))
 
 
 def examples(max_words: int = 7, max_utterances: int = 3, **options: bool) -> st.SearchStrategy[Data]:
@@ -42,6 +49,26 @@ def _example(seed: int, sizes: list[int], flags: dict[str, bool]) -> Data:
 def example_lists(max_size: int = 4, **options: bool) -> st.SearchStrategy[list[Data]]:
     """Lists of examples to batch."""
     return st.lists(examples(**options), min_size=1, max_size=max_size)
+
+
+def phrase_examples(
+    max_words: int = 7, max_utterances: int = 3
+) -> st.SearchStrategy[tuple[Data, list[Sentence]]]:
+    """Examples with constituents, without nodes for them, and the sentences that they are made of."""
+    sizes = st.lists(st.integers(1, max_words), min_size=1, max_size=max_utterances)
+    flags = st.fixed_dictionaries(
+        {name: st.booleans() for name in ("root", "pieces", "special", "empty", "input_ids")}
+    )
+    return st.builds(_phrase_example, st.integers(0, 2**32), sizes, flags)
+
+
+def _phrase_example(seed: int, sizes: list[int], flags: dict[str, bool]) -> tuple[Data, list[Sentence]]:
+    rng = random.Random(seed)
+    parsed = [
+        dataclasses.replace(random_sentence(rng, words), constituents=random_constituents(rng, words))
+        for words in sizes
+    ]
+    return random_data(rng, parsed, phrases=True, **flags), parsed
 
 
 def marked_examples(max_words: int = 7, **options: bool) -> st.SearchStrategy[Data]:

@@ -66,7 +66,7 @@ def _tried(edges: BaseTransform) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a transform is given and what it gives: the probe, or with marks what reads them."""
     errors = []
     # Marks on all probes would change the identity of whatever hands them on.
-    for batch in (probe(), with_marks(probe())):
+    for batch in (probe(), with_marks(probe()), with_marks(phrase_probe())):
         try:
             return dict(batch.to_dict()), _applied(edges, batch)
         except Exception as error:  # of code that is not ours
@@ -96,6 +96,28 @@ def with_marks(data: Data) -> Data:
 
 def _equal(value: torch.Tensor, other: object) -> bool:
     return isinstance(other, torch.Tensor) and torch.equal(value, other)
+
+
+@functools.cache
+def phrase_probe() -> Batch:
+    """The probe with constituents, for what reads them: each utterance is one, and so are the words up to the
+    middle and those after it.
+    """
+    examples = []
+    for data in probe().to_data_list():
+        spans = []
+        for utterance in data.utterance.unique():
+            words = ((data.utterance == utterance) & (data.word >= 0)).nonzero().view(-1).tolist()
+            middle = len(words) // 2
+            spans += [
+                (words[0], words[-1], 20),
+                (words[0], words[middle], 13),
+                (words[middle + 1], words[-1], 26),
+            ]
+        table = torch.tensor(spans)
+        data.phrase_index, data.phrase_type = table[:, :2].t().contiguous(), table[:, 2].contiguous()
+        examples.append(data)
+    return Batch.from_data_list(examples)
 
 
 @functools.cache

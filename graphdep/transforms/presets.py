@@ -141,6 +141,53 @@ def dam(
     return _in_turn([*([] if labels else [T.Unlabelled()]), T.RelationNodes(position), edges])
 
 
+def constituents(
+    *,
+    direction: str = "both",
+    inside: str = "words",
+    siblings: bool = False,
+    overview: tuple[str, ...] = ("CLS",),
+    labels: bool = True,
+    position: str = "sequence",
+    pieces: str = "all",
+    implicit: bool = False,
+) -> BaseTransform:
+    """A node per constituent; words and special nodes of the example complete, words with their phrase nodes.
+
+    What ``dam`` does with arcs, with phrases (:attr:`Sentence.constituents`); no paper's. ``direction`` is
+    that of :class:`PhraseWordEdges`. A phrase node sees, and is seen by, all words of its constituent
+    (``inside="words"``), what is directly in it, phrases among them (``"parts"``, see
+    :class:`ConstituentEdges`), or both. ``siblings`` lets the parts of a constituent see each other,
+    ``overview`` and ``position`` are as of ``dam``, and ``labels=False`` makes all labels one. Controls stand
+    before it: :class:`RandomBrackets` and :class:`RightBrackets`.
+    """
+    words = ("ROOT", "WORD", "CLS", "SEP", "EOU")
+    choice("inside", inside, ("words", "parts", "both"))
+    edges: T.EdgeConstructor = T.CompleteEdges(node_types=words, implicit=implicit)
+    edges = edges | T.PhraseWordEdges("none" if inside == "parts" else direction, pieces=pieces)
+    if inside != "words" and direction != "none":
+        edges = edges | T.ConstituentEdges(_UP_AND_DOWN[direction], pieces=pieces)
+    if siblings:
+        edges = edges | T.SiblingEdges(pieces=pieces)
+    if overview:
+        edges = edges | T.SpecialEdges(overview, others=("PHRASE",))
+    return _in_turn([T.PhraseNodes(position, labels=labels), edges])
+
+
+_UP_AND_DOWN = {"both": "both", "to_phrase": "up", "to_word": "down"}
+
+
+def same_constituent(
+    *, max_height: int | None = 2, pieces: str = "all", implicit: bool = False
+) -> BaseTransform:
+    """Words of a constituent of at most this height, ROOT and its utterance, and each node itself.
+
+    Without phrase nodes, for any encoder that reads edges; no paper's. See :class:`SameConstituentEdges`.
+    """
+    same = T.SameConstituentEdges(max_height, pieces=pieces, implicit=implicit)
+    return same | T.RootEdges() | T.SelfLoops()
+
+
 def lisa(*, pieces: str = "all", implicit: bool = False) -> T.EdgeConstructor:
     """Each word attends to its governor in the utterance, a node without one to itself; for one head.
 
@@ -260,3 +307,9 @@ PRESETS: dict[str, Callable[..., BaseTransform]] = {
     "g2g": g2g,
     "lisa-complete": lisa_complete,
 }
+
+PHRASE_PRESETS: dict[str, Callable[..., BaseTransform]] = {
+    "constituents": constituents,
+    "same-constituent": same_constituent,
+}
+"""Edges that read constituents (``to_data(..., phrases=...)``), which are no paper's."""

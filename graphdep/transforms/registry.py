@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphdep.transforms.presets import PRESETS
+from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS
 
 if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
@@ -60,8 +60,8 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
     if name.lower() in _NO_VALUE:
         raise ValueError(f"'name' {name!r} stands for no edges")
     if name in edge_names() and not (replace and name in _own):
-        whose = "the papers' presets" if name in PRESETS else "edges that are registered"
-        whose = whose if name in PRESETS or name in _own else f"an entry point of {GROUP!r}"
+        whose = "edges that are registered" if is_own(name) else "the papers' presets"
+        whose = whose if not is_own(name) or name in _own else f"an entry point of {GROUP!r}"
         raise ValueError(f"'name' {name!r} is taken by {whose}; choose another one")
     _own[name] = _factory(factory)
 
@@ -72,17 +72,17 @@ def edge_names() -> tuple[str, ...]:
     """
     listed = [entry.name for entry in entry_points(group=GROUP)]
     own = [name for name in _own if _is_typed(name)]
-    return tuple(dict.fromkeys([*PRESETS, *own, *listed]))
+    return tuple(dict.fromkeys([*PRESETS, *PHRASE_PRESETS, *own, *listed]))
 
 
 def is_known(name: str) -> bool:
     """Whether edges can be made without importing anything."""
-    return name in PRESETS or name in _own
+    return not is_own(name) or name in _own
 
 
 def is_own(name: str) -> bool:
-    """Whether edges are none of the papers' presets."""
-    return name not in PRESETS
+    """Whether edges are none of the presets."""
+    return name not in PRESETS and name not in PHRASE_PRESETS
 
 
 def name_of(edges: str | BaseTransform) -> str:
@@ -167,8 +167,8 @@ def resolve(name_or_instance: str | BaseTransform, **kwargs: object) -> BaseTran
 
 
 def _find(name: str) -> Factory:
-    if name in PRESETS:
-        return PRESETS[name]
+    if not is_own(name):
+        return PRESETS[name] if name in PRESETS else PHRASE_PRESETS[name]
     if name not in _own:
         entries = entry_points(group=GROUP, name=name)
         if not entries:

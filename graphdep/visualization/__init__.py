@@ -6,6 +6,7 @@ from graphdep.visualization.attention_map import AttentionMap
 from graphdep.visualization.curves import plot_curves
 from graphdep.visualization.differences import plot_differences
 from graphdep.visualization.edge_matrix import plot_edge_matrix
+from graphdep.visualization.scene_figure import scene_figure
 from graphdep.visualization.tree import plot_tree
 from graphdep.visualization.weights import attention_weights
 
@@ -18,4 +19,5 @@ __all__ = [
     "plot_differences",
     "plot_edge_matrix",
     "plot_tree",
+    "scene_figure",
 ]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-INK, PALE = "#2b2b2b", "#d9d9d9"
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+from graphdep.drawing.colours import COLOURS as COLOURS
+from graphdep.drawing.colours import INK as INK
+from graphdep.drawing.colours import PALE as PALE
 
 
 def label_matrix(axes: Axes, labels: Sequence[str], title: str) -> None:

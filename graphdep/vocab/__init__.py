@@ -1,6 +1,7 @@
-"""Ids of words, pieces and relations, and what they are made from."""
+"""Ids of words, pieces, relations and phrases, and what they are made from."""
 
 from graphdep.vocab.files import load_vocab_file
+from graphdep.vocab.phrases import PhraseVocab
 from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.subword_tokens import SubwordTokens
@@ -33,6 +34,7 @@ __all__ = [
     "SPECIALS",
     "UNK",
     "UNK_ID",
+    "PhraseVocab",
     "PieceVocab",
     "RelationVocab",
     "SubwordTokens",

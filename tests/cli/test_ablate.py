@@ -11,6 +11,7 @@ import pytest
 
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.published import PAPER
+from graphdep.training.runner.alone_in import alone_in
 from graphdep.training.table import ablation
 
 
@@ -247,3 +248,16 @@ def test_rows_of_a_file(run, tiny, tmp_path):
     assert [row["n"] for row in json.loads(done.stdout)["rows"]] == [2, 2]
     done = run("ablate", "--config", "rows.yaml", "--models", "dt", *tiny)
     assert "rows.yaml has rows: --models, or --edges with several, would be others" in done.stderr
+
+
+def test_one_process_at_a_time_makes_a_table(run, tiny, tmp_path, monkeypatch):
+    """Two would write over each other's table, with runs as failed that the other one is making."""
+    given = ("ablate", "--models", "word-average", "--seeds", "1", *tiny, "--output", "out")
+    assert run(*given).exit_code == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("table.*")}
+    with alone_in(tmp_path / "out"), monkeypatch.context() as patched:
+        patched.setattr(ablation, "load_splits", lambda *args: pytest.fail("data were loaded"))
+        done = run(*given, "--models", "dt")
+    assert done.exit_code == 2
+    assert "out: another process makes a table in this folder" in done.stderr
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").glob("table.*")} == before

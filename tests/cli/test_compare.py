@@ -62,9 +62,9 @@ def test_a_bound_gives_a_verdict(run, folder):
     assert done.exit_code == 0, done.stderr
     assert "verdict" in done.stdout
     assert "better" in done.stdout.splitlines()[5]
-    summary = json.loads(run("compare", "good", "same", "--bound", 0.01, "--json").stdout)
-    assert summary["bound"] == 0.01
-    assert summary["metrics"]["accuracy"]["verdict"] == "no effect larger than 0.01"
+    summary = json.loads(run("compare", "good", "same", "--bound", 0.1, "--json").stdout)
+    assert summary["bound"] == 0.1
+    assert summary["metrics"]["accuracy"]["verdict"] == "no effect larger than 0.1"
     assert (
         json.loads(run("compare", "bad", "good", "--json").stdout)["metrics"]["accuracy"]["verdict"]
         == "worse"
@@ -88,6 +88,18 @@ def test_runs_are_paired_by_their_seeds(run, folder):
     assert json.loads(run("compare", "dt*", "other*", "--samples", 50, "--json").stdout)["paired"] is False
     assert "over seeds, which are paired, and the 40 test" in run("compare", "dt*", "lr*").stdout
     assert "over seeds, which are not paired, and" in run("compare", "dt*", "other*").stdout
+
+
+def test_a_copy_of_a_run_is_no_other_seed(run, folder):
+    config = {"task": "sick-e", "model": "dt", "seed": 0}
+    folder("first", GOOD, seed=0, config=config)
+    folder("copy", GOOD, seed=0, config=config)
+    folder("next", GOOD, seed=1, config={**config, "seed": 1})
+    folder("bad", BAD, model="transformer", seed=0, config={**config, "model": "transformer"})
+    done = run("compare", "first,copy", "bad")
+    assert done.exit_code == 2
+    assert "copy/predictions.csv and first/predictions.csv are one run: the same settings" in done.stderr
+    assert run("compare", "first,next", "bad", "--samples", 10).exit_code == 0
 
 
 def test_words_of_a_sentence_are_drawn_together(run, tmp_path):
@@ -159,6 +171,7 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
         (["good", "other"], "example 2 has the target 9, but in good/predictions.csv it is 2"),
         (["good", "short"], "short/predictions.csv has 3 examples, but good/predictions.csv has 40"),
         (["good", "graded"], "different tasks: 'sick-e' (good/predictions.csv) and 'sick-r' (graded/"),
+        (["one", "one2"], "one/predictions.csv: one example is too few to compare on: it needs two at least"),
         (["good", "bad", "--task", "sick-r"], "different tasks: 'sick-r' (--task) and 'sick-e'"),
         (["good", "bad", "--metric", "mse"], "no metric 'mse' of sick-e; choose one of accuracy"),
         (["good", "damaged"], "damaged/result.json: damaged, or not the result of a run"),
@@ -182,6 +195,8 @@ def test_errors(run, folder, tmp_path, arguments, message):
     folder("bad", BAD)
     folder("other", GOOD, target=np.where(np.arange(40) == 2, 9, TARGET))
     folder("short", GOOD[:3], target=TARGET[:3])
+    folder("one", GOOD[:1], target=TARGET[:1])
+    folder("one2", BAD[:1], target=TARGET[:1])
     folder("graded", GOOD, task="sick-r")
     folder("damaged", GOOD)
     folder("no-data", GOOD, data=[])

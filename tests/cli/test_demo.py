@@ -34,6 +34,9 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
         assert text in done.stdout
     output = tmp_path / "runs" / "demo"
     plots = ("plot.png", "agreement/plot.png")
+    page = (output / "explorer.html").resolve()
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert f"Open in a browser what the trained model does with a sentence: {page}" in done.stdout
     for name in ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", *plots):
         assert (output / name).read_bytes()[:4] == b"\x89PNG"
     assert (output / "table.md").exists()

@@ -51,6 +51,15 @@ def test_a_setting_that_is_typed_as_an_option_gets_a_hint(run):
     assert "--set" not in asked("--nonsense")
 
 
+@pytest.mark.parametrize("command", ["ablate", "needs-structure"])
+def test_seeds_are_how_many(run, command):
+    done = run(command, "--seeds", "0,1,2")
+    assert done.exit_code == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert "'--seeds': a number says how many runs; their seeds count up from --seed" in said
+    assert "count up" not in run(command, "--seeds", "0").stderr  # which is a number, and too small
+
+
 def test_the_help_of_evaluate_promises_no_defaults_of_a_checkpoint_s(run):
     said = " ".join(run("evaluate", "--help").stdout.replace("│", " ").split())
     assert "[default: bundled]" not in said

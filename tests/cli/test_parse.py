@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from graphdep.cli import texts
 from graphdep.io import parse_conllu, read_conllu
 
 
@@ -137,3 +142,52 @@ def test_no_folder_is_made_in_the_root_of_the_disk(run):
     done = run("parse", "A text here.", "--output", "/nosuchfolder/x.conllu")
     assert done.exit_code == 2
     assert "'output' cannot be written: no folder '/nosuchfolder'" in done.stderr
+
+
+def test_a_pipe_is_read_as_a_file_is(run, parser, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("A dog barks .\n",))
+    writer.start()
+    done = run("parse", "pipe", "--parser", "chain")
+    writer.join()
+    assert done.exit_code == 0, done.stderr
+    assert [sentence.form for sentence in parse_conllu(done.stdout)] == [["A", "dog", "barks", "."]]
+    assert "'/dev/null' is neither a file nor a pipe" in run("parse", "/dev/null").stderr
+
+
+def test_half_a_character_is_refused_before_anything_is_parsed(run):
+    done = run("parse", "A \udcff dog .", "--parser", "stanza:xx")
+    assert done.exit_code == 2
+    assert "text 1 has half a character: 'A \\udcff dog .'" in done.stderr
+
+
+def test_stdout_is_utf8_whatever_the_locale_is(tmp_path):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-m", "graphdep", "parse", "A dög.", "--parser", "chain"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert "dög" in done.stdout.decode("utf-8")
+
+
+def test_what_is_read_or_kept_is_never_the_output(run, tmp_path):
+    parse = ["parse", "She sings.", "--parser", "chain"]
+    assert run(*parse, "--cache", "parses.sqlite", "--output", "a.conllu").exit_code == 0
+    kept = (tmp_path / "parses.sqlite").read_bytes()
+    done = run(*parse, "--cache", "parses.sqlite", "--output", "parses.sqlite")
+    assert done.exit_code == 2
+    assert "'output' is the file of --cache, which would be lost" in done.stderr
+    assert (tmp_path / "parses.sqlite").read_bytes() == kept
+
+    (tmp_path / "in.txt").write_text("She sings.\n", encoding="utf-8")
+    code = "from graphdep.cli import app; app(['parse', '-', '--parser', 'chain', '--output', 'in.txt'])"
+    command = [sys.executable, "-c", code]
+    with open(tmp_path / "in.txt", encoding="utf-8") as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "'output' is the file that stdin is read from" in done.stderr
+    assert (tmp_path / "in.txt").read_text(encoding="utf-8") == "She sings.\n"
+
+
+def test_closed_streams_are_named(monkeypatch):
+    monkeypatch.setattr(texts.sys, "stdin", None)
+    with pytest.raises(ValueError, match="stdin is closed: name a file"):
+        texts.read_texts("-")

@@ -295,3 +295,27 @@ def test_parquet_gives_json_lines(predict, tmp_path):
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [(row["text"], row["id"]) for row in rows] == [("fine", 7), ("dull", 8)]
     assert all(row["prediction"] in row["probabilities"] for row in rows)
+
+
+FORMULAS = ["=cmd|'/c calc'!A0", "@x", "+b", "-1+1", "a;=1"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_formulas_of_spreadsheets_are_guarded_on_demand_alone(predict, tmp_path, kind):
+    """By default every cell is what it was, so that a file can be read again."""
+    tab = "\t" if kind == "tsv" else ","
+    source = tmp_path / f"new.{kind}"
+    rows = [["text", "=1+1", "number"], *(["fine", cell, "-0.5"] for cell in FORMULAS)]
+    source.write_text("".join(tab.join(row) + "\n" for row in rows), encoding="utf-8")
+    done = predict("csv", "--input", source)
+    assert [line.split(tab)[:3] for line in done.stdout.splitlines()] == rows
+    done = predict("csv", "--input", source, "--guard-formulas")
+    guarded = [["text", "'=1+1", "number"], *(["fine", "'" + cell, "-0.5"] for cell in FORMULAS[:-1])]
+    assert [line.split(tab)[:3] for line in done.stdout.splitlines()] == [*guarded, ["fine", "a;'=1", "-0.5"]]
+
+
+def test_formulas_are_of_tables_alone(predict, tmp_path):
+    (tmp_path / "new.jsonl").write_text('{"text": "fine"}\n')
+    done = predict("csv", "--input", tmp_path / "new.jsonl", "--guard-formulas")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--guard-formulas is for .csv and .tsv" in done.stderr

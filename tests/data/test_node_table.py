@@ -271,3 +271,10 @@ def test_unknown_labels_are_told_where_nobody_else_counts_them(caplog):
         to_data([sentence, sentence])
     assert "4 arcs with unknown relations, which count as 'dep': ROOT (2), dobj (2)" in caplog.text
     assert "Sentence.from_spacy" in caplog.text
+
+
+def test_a_label_of_enhanced_graphs_alone_is_not_laid_to_a_parser(caplog):
+    with caplog.at_level(logging.WARNING):
+        to_data([Sentence(["a", "b"], [2, 0], ["ref", "root"])])
+    assert "ref (1) ('ref' is of enhanced graphs" in caplog.text
+    assert "spaCy" not in caplog.text

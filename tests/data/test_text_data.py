@@ -11,7 +11,7 @@ from graphdep.data import EncodedUtterance, selection_data, text_data
 from graphdep.sentence.truncation import truncate
 from graphdep.testing.law import assert_same_data
 from graphdep.testing.strategies import sentences
-from graphdep.vocab import VocabTokens
+from graphdep.vocab import PhraseVocab, VocabTokens
 
 RELATIONS = RelationVocab()
 utterances = st.none() | sentences(max_words=8)
@@ -164,3 +164,38 @@ def test_selection_data_has_enhanced_arcs_too(enhanced_sentences, data):
     node = (out.node_type == NodeType.WORD).nonzero().view(-1)
     assert out.arc_index.equal(node[table.arc_index])
     assert torch.equal(out.arc_type, table.arc_type)
+
+
+PHRASES = [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 4), ("NP", 3, 4)]
+
+
+@pytest.mark.parametrize("max_length", [20, 5, 4, 3])
+def test_constituents_lose_the_words_that_are_cut(max_length):
+    from graphdep.sentence.constituents import cut_constituents
+
+    sentence = Sentence([*"abcd"], [2, 0, 2, 3], ["x", "root", "x", "x"], constituents=PHRASES)
+    tokens = VocabTokens(Vocab([*"abcd"]))
+    text = EncodedUtterance.of(sentence, tokens, RelationVocab(), phrases=True)
+    data = text_data(text, tokens=tokens, max_length=max_length)
+    kept = min(4, max_length - 2)
+    expected = cut_constituents(PHRASES, 0, kept)
+    assert data.phrase_index.tolist() == [
+        [1 + start for _, start, _ in expected],
+        [end for _, _, end in expected],
+    ]
+    labels = PhraseVocab()
+    assert data.phrase_type.tolist() == [labels[label] for label, *_ in expected]
+    pair = text_data(text, text, tokens=tokens, max_length=20)
+    assert pair.phrase_index.tolist() == [[1, 1, 3, 4, 6, 6, 8, 9], [4, 2, 4, 4, 9, 7, 9, 9]]
+
+
+def test_no_constituents_are_no_key_and_none_that_are_known_an_error():
+    tokens = VocabTokens(Vocab(["a"]))
+    bare = Sentence.chain(["a"])
+    assert "phrase_index" not in text_data(
+        EncodedUtterance.of(bare, tokens, RelationVocab()), tokens=tokens, max_length=9
+    )
+    with pytest.raises(ValueError, match="the sentence 'a' has no constituents"):
+        EncodedUtterance.of(bare, tokens, RelationVocab(), phrases=True)
+    nothing = EncodedUtterance.of(None, tokens, RelationVocab(), phrases=True)
+    assert text_data(nothing, tokens=tokens, max_length=9).phrase_index.shape == (2, 0)

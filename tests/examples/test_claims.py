@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from graphdep.training.evidence import read_designs
 from graphdep.training.evidence.verdicts import HEADER
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPT = runpy.run_path(str(EXAMPLES / "claims.py"))
+STALE = SCRIPT["stale"]
+PAGES = [*SCRIPT["FIRST_PAGES"], *sorted((EXAMPLES / "results").glob("*.md"))]
 TOML = """
 title = "agreement"
 task = "agreement"
@@ -87,3 +93,29 @@ def test_what_is_decided_and_what_is_not(tmp_path):
         assert "| reproduced |" not in page.read_text()
     page.write_text("no block")
     assert "has no block" in run(*places).stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(EXAMPLES.parent).as_posix())
+def test_conclusions_are_of_the_verdicts_of_today(page):
+    assert STALE(page, EXAMPLES / "claims", EXAMPLES / "results" / "evidence") == []
+
+
+def test_conclusions_that_are_out_of_date(tmp_path):
+    (tmp_path / "d.toml").write_text(TOML)
+    (design,) = read_designs(tmp_path)
+    (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{DECIDED.format(design.tables[0].digest)}\n")
+    page = tmp_path / "page.md"
+
+    def said(*lines, table="<!-- evidence: d test_accuracy -->\n"):
+        comment = "".join(f"{line}\n" for line in lines)
+        page.write_text(f"It helps.\n\n<!-- concluded from\n{comment}-->\n\n{table}")
+        return [line.removeprefix(f"{page}: ") for line in STALE(page, tmp_path, tmp_path)]
+
+    assert said("one: reproduced", "two: not run") == []
+    assert said("one: undecided", "two: not run") == ["one is 'reproduced' and was 'undecided'"]
+    assert said("one: reproduced") == ["two is 'not run' and was 'not stated'"]
+    assert said("one: reproduced", table="") == []
+    assert said("one: reproduced", "three: not run", table="") == ["no claim 'three'"]
+    shown = run("--stale", page, "--designs", tmp_path, "--results", tmp_path)
+    assert shown.returncode == 1
+    assert shown.stdout.splitlines()[1] == f"{page}: no claim 'three'"

@@ -49,6 +49,10 @@ def test_a_run(
     assert outcome["speedup"]["sdpa"] == pytest.approx(rates["packed"] / rates["sdpa"])
     assert outcome["sia_extra"] == pytest.approx(rates["packed"] / rates["sia"] - 1)
     assert outcome["padding"] > 1
+    assert set(outcome["batchings"]) == {"random", "grouped", "equal"}
+    assert outcome["batchings"]["random"]["speedup"] == outcome["speedup"]
+    assert outcome["batchings"]["equal"]["padding"] == 1
+    assert 1 <= outcome["batchings"]["grouped"]["padding"] < outcome["padding"]
     assert outcome["memory_mb"]["sdpa"] == 4
 
 

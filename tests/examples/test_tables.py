@@ -11,10 +11,12 @@ from types import SimpleNamespace
 import pytest
 from scipy import stats
 
+from graphdep.training.evidence.verdicts import HEADER, scores_digest
+
 ROOT = Path(__file__).parents[2]
 RESULTS, DESIGNS = ROOT / "examples" / "results", ROOT / "examples" / "claims"
 TABLES = SimpleNamespace(**runpy.run_path(str(ROOT / "examples" / "tables.py")))
-PAGES = [ROOT / "README.md", *sorted(RESULTS.glob("*.md"))]
+PAGES = [*TABLES.FIRST_PAGES, *sorted(RESULTS.glob("*.md"))]
 
 CSV = """task,model,head_lr,seed,metric,value,floor,against,difference,low,high,smallest_visible
 t,dt,1,0,test_f1,0.5,0.25,transformer,0.1,-0.05,0.25,0.2
@@ -193,6 +195,22 @@ def test_a_difference_over_examples_goes_before_that_over_seeds(folder: Path) ->
     assert "[+0.1000, +0.7000]" not in refreshed(folder, marker.format(""))
 
 
+def test_a_claim_of_other_scores_is_out_of_date(folder: Path) -> None:
+    write_scores(folder)
+    marker = "<!-- evidence: d 10 test_f1 rows=transformer,dt -->\n{}<!-- evidence:end -->\n"
+    path = folder / "evidence" / "claims.csv"
+    design = TABLES.read_designs(folder)[0]
+    a, b = (dict(enumerate(SCORES[row])) for row in ("dt", "transformer"))
+    row = dict.fromkeys(HEADER, "") | {"claim": "c", "design": "d", "table": "10", "metric": "test_f1"}
+    row |= {"digest": design.tables[0].digest, "a": "dt", "b": "transformer", "planned": "3"}
+    row |= {"over": "seeds and examples", "difference": "0.4", "low": "0.1", "high": "0.7"}
+    row |= {"smallest_visible": "0.3"}
+    for scores, taken in (("other", False), (scores_digest(a, b), True)):
+        lines = [HEADER, [{**row, "scores": scores}[name] for name in HEADER]]
+        path.write_text("".join(",".join(line) + "\n" for line in lines))
+        assert ("[+0.1000, +0.7000]" in refreshed(folder, marker.format(""))) == taken
+
+
 def test_a_metric_over_several_tables(folder: Path) -> None:
     write_scores(folder)
     text = refreshed(
@@ -260,3 +278,11 @@ def test_the_command(folder: Path, example) -> None:
     assert "+| `dt` (trees) | **0.6000 ± 0.1414**" in out
     example("tables.py", *places, "--write")
     assert page.read_text(encoding="utf-8") == MARKER + TABLE
+
+
+def test_the_table_of_make_bench_is_its_csv(folder: Path) -> None:
+    text = "part,what,value,target,verdict,before,machine\na,one,1.20,at least 1.5,missed,1,here\n"
+    (folder / "bench.csv").write_text(text, encoding="utf-8")
+    made = refreshed(folder, "<!-- bench: bench.csv -->\nold\n<!-- bench:end -->\n")
+    assert "| a | one | 1.20 | at least 1.5 | **missed** | 1 |\n\nhere.\n<!-- bench:end -->" in made
+    assert "old" not in made

@@ -33,6 +33,14 @@ def test_a_cut_file(tmp_path, size):
         check_archive(str(path))
 
 
+def test_what_is_compressed_is_not_unpacked(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "bomb.ckpt", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data.pkl", bytes(10_000_000))
+    monkeypatch.setattr(zipfile.ZipFile, "testzip", None)
+    with pytest.raises(ValueError, match=r"bomb\.ckpt: not a checkpoint, or damaged \('its entries are comp"):
+        check_archive(tmp_path / "bomb.ckpt")
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no checkpoint at .*none\.ckpt"):
         find_checkpoint(tmp_path / "none.ckpt")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
 import pytest
 
@@ -36,6 +37,16 @@ def test_permissions_follow_the_umask(tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere Python asks by setting it")
+def test_the_umask_is_never_set(tmp_path, monkeypatch):
+    def forbidden(mask):
+        raise AssertionError(mask)
+
+    monkeypatch.setattr(os, "umask", forbidden)
+    with atomic_path(tmp_path / "b") as temporary:
+        temporary.write_text("x")
 
 
 def test_a_link_stays_and_its_file_is_written(tmp_path):

@@ -67,8 +67,8 @@ def test_the_verdict_of_no_difference():
     assert FOUND.verdict(0.02) == FOUND.verdict()
     assert FOUND.verdict(0.05) == "no effect larger than 0.05"
     same = compare(ACCURACY, [0, 1, 0], [0, 1, 1], [0, 1, 1], samples=10)
-    assert (same.p, same.standard_error, same.smallest_visible) == (1.0, 0.0, 0.0)
-    assert same.verdict(0.001) == "no effect larger than 0.001"
+    assert same.p == 1.0
+    assert same.verdict(0.001).startswith("undecided")  # three examples do not show that
 
 
 @pytest.mark.parametrize("bound", [0, -0.1, float("nan"), float("inf"), "0.1", True])

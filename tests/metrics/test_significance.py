@@ -105,11 +105,21 @@ def test_the_percentile_interval_draws_runs_too(paired):
     assert found.paired == paired
 
 
+def test_a_difference_that_all_examples_show_alike():
+    found = compare(ACCURACY, np.ones(30), np.ones(30), np.zeros(30), samples=100)
+    assert found.interval == pytest.approx((1 - 0.1157, 1 + 0.1157), abs=1e-4)  # 1 - .025 ** (1 / 30)
+    assert found.p < 1e-9
+    percentile = compare(ACCURACY, np.ones(30), np.ones(30), np.zeros(30), samples=9, interval="percentile")
+    assert percentile.interval == found.interval
+
+
 @each_metric
 def test_identical_systems_and_a_clearly_better_one(metric):
     target, a, b = systems(200)
     same = compare(metric, target, b, b, samples=200)
-    assert (same.difference, same.interval) == (0.0, (0.0, 0.0))
+    most = stats.binomtest(0, 200).proportion_ci(0.95).high * max(1, abs(same.score_a))
+    assert same.difference == 0.0
+    assert same.interval == pytest.approx((-most, most))
     assert same.p_bootstrap == same.p_randomisation == 1.0
     better = compare(metric, target, a, b, samples=999)
     assert better.p_bootstrap == 0.002  # the smallest there is: twice 1/1000

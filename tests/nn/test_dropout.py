@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from graphdep.nn.dropout import Dropout, scaled_mask
+from graphdep.nn.dropout import Dropout, scaled_mask, take_over_dropout
 
 SIZE = 200_003  # no multiple of four
 
@@ -74,3 +74,13 @@ def test_small_tensors_and_compiled_models_have_that_of_torch():
     assert compiled(torch.ones(5000)).unique().numel() == 2
     with pytest.raises(ValueError, match="between 0 and 1"):
         Dropout(1.5)
+
+
+def test_take_over_dropout() -> None:
+    class Own(nn.Dropout):
+        pass
+
+    model = nn.Sequential(nn.Dropout(0.3), nn.Sequential(Own(0.2)), nn.Linear(2, 2))
+    take_over_dropout(model)
+    assert [type(module) for module in (model[0], model[1][0], model[2])] == [Dropout, Own, nn.Linear]
+    assert model[0].p == 0.3

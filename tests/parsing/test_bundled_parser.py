@@ -7,6 +7,7 @@ import pickle
 import re
 import shutil
 import socket
+import threading
 import traceback
 from types import SimpleNamespace
 
@@ -26,7 +27,7 @@ def parser():
 
 
 def test_the_files_are_small():
-    assert sum(file.stat().st_size for file in BUNDLED.iterdir()) <= 20_000_000
+    assert sum(file.stat().st_size for file in BUNDLED.iterdir()) <= 28_000_000
 
 
 def test_it_needs_no_network(monkeypatch):
@@ -297,3 +298,24 @@ def test_copies_of_a_parser_that_has_parsed_load_their_own_models(parser, copied
 def test_options_are_checked():
     with pytest.raises(ValueError, match=r"'max_words' must be at least 1 \(got 0\)"):
         BundledParser(max_words=0)
+
+
+def test_threads_that_parse_at_once_leave_the_number_of_threads(parser):
+    texts = [f"The dog {i} ran." for i in range(4)]
+    expected = parser.parse(texts)
+    found, seen = [], []
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        threads = [threading.Thread(target=lambda: found.append(parser.parse(texts))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        last = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
+        last.start()
+        last.join()
+        assert (seen, torch.get_num_threads()) == ([2], 2)
+    finally:
+        torch.set_num_threads(before)
+    assert found == [expected] * 4

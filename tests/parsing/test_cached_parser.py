@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from graphdep import Sentence
-from graphdep.parsing import CachedParser, Parser
+from graphdep.parsing import CachedParser, Parser, parse_cache
 from graphdep.parsing.items import Words
 from graphdep.parsing.parsed import Parsed, chain_sentence
 
@@ -23,6 +23,7 @@ FULL = Sentence(
     comments=["# text = ab"],
     multiword=[("1-2", "ab", "_", "_", "_", "_", "_", "_", "_", "_")],
     empty=[("2.1", "b", "_", "_", "_", "_", "_", "_", "0:root", "CopyOf=2")],
+    constituents=[("NP", 0, 2), ("NP", 1, 2)],
 )
 
 
@@ -206,3 +207,69 @@ def test_a_cache_that_is_locked_or_read_only_is_still_read(path, caplog, monkeyp
     assert len(cached.parse(["one", "two"])) == 2
     assert parser.asked == ["two"]
     assert "readonly" in caplog.text
+
+
+def test_a_lock_that_stays_is_waited_for_once(path, caplog, monkeypatch):
+    monkeypatch.setattr(parse_cache, "_BUSY_SECONDS", 0.3)
+    CachedParser(Counting(), path).parse(["one"])
+    waits = []
+    connect = sqlite3.connect
+
+    def watched(place, *, timeout, **options):
+        waits.append(timeout)
+        return connect(place, timeout=timeout, **options)
+
+    cached = CachedParser(Counting(), path)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    assert len(cached.parse([f"text {i}" for i in range(600)])) == 600
+    holder.close()
+    assert waits[0] == 0.3
+    assert set(waits[1:]) == {0.1}
+    assert caplog.text.count("another process has held it for 0.3 seconds") == 1
+
+
+def test_a_damaged_schema_is_refused(path):
+    """SQLite's message then has its bytes, of which Python cannot make a text."""
+    CachedParser(Counting(), path).parse(["one"])
+    path.write_bytes(
+        path.read_bytes().replace(b"failure TEXT", b"failure \xc3EXT").replace(b"CREATE", b"CR\xc3ATE")
+    )
+    with pytest.raises(ValueError, match="is damaged or no parse cache"):
+        CachedParser(Counting(), path).parse(["one"])
+
+
+def test_a_damaged_index_finds_no_parse(path, caplog, monkeypatch):
+    """A bit of an index leads to a row of another key."""
+    CachedParser(Counting(), path).parse(["one"])
+    select = parse_cache._select
+    monkeypatch.setattr(
+        parse_cache,
+        "_select",
+        lambda *args, **given: [("raw", "x", *row[2:]) for row in select(*args, **given)],
+    )
+    parser = Counting()
+    assert CachedParser(parser, path).parse(["one"])[0][0] == FULL
+    assert parser.asked == ["one"]
+    assert "unreadable row" in caplog.text
+
+
+class Dropping(Counting):
+    """Gives nothing for texts without a word."""
+
+    def parse_texts(self, texts):
+        return [self._parsed(text) for text in texts if text != "..."]
+
+
+def test_a_parser_that_drops_a_text_stores_nothing(path):
+    """Else what follows would be kept as the parse of what was dropped."""
+    parser = CachedParser(Dropping(), path)
+    message = r"Dropping\('counting/1'\) gave 2 parses of 3 texts"
+    with pytest.raises(RuntimeError, match=message):
+        parser.parse(["a b", "...", "c d"])
+    with pytest.raises(RuntimeError, match=message):
+        [*parser.iter_parse(["a b", "...", "c d"])]
+    with pytest.raises(RuntimeError, match=message):
+        Dropping().parse(["a b", "...", "c d"])
+    assert parser.known(["a b", "...", "c d"]) == {}

@@ -81,7 +81,7 @@ class Server(BaseHTTPRequestHandler):
             return 200, b""
         if text == "slow":
             time.sleep(0.6)
-        if text == "too much":
+        if text.startswith("too much"):
             return 500, b"java.lang.OutOfMemoryError"
         if text == "secret":
             return 401, b"who are you?"
@@ -200,6 +200,14 @@ def test_what_the_server_fails_on_gets_a_chain(endpoint, caplog):
     assert "HTTP status 500: java.lang.OutOfMemoryError" in caplog.text
 
 
+def test_a_server_that_fails_again_and_again(endpoint):
+    parser = CoreNLPParser(endpoint)
+    for _ in range(2):  # what it can parse in between begins the count anew
+        assert parser.parse(["too much", "too much again", "Dogs"])[2][0].head == [2, 0, 2, 2]
+    with pytest.raises(ParserUnavailableError, match=r"HTTP status 500: .*, 3 times in a row: is the server"):
+        parser.parse([f"too much {i}" for i in range(3)])
+
+
 def test_no_server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     reason = (
@@ -224,7 +232,7 @@ def test_time_out(endpoint):
     assert parser.parse(["slow"])[0][0].comments[0].startswith("# chain_tree = TimeoutError: no answer from")
     assert parser.failures == 1
     parser = CoreNLPParser(endpoint, timeout=0.05)
-    parser._timeouts = 2
+    parser._in_a_row = {"a", "b"}
     with pytest.raises(ParserUnavailableError, match=r"within 0\.05 seconds, 3 times in a row"):
         parser.parse(["slow"])
 

@@ -384,7 +384,7 @@ def test_conjoined_prepositional_phrases_copy_their_governor():
     assert found["park"] == {"obl:through(walked')"}
     assert found["walked'"] == {"conj:and(walked)"}
     assert found["she"] == {"nsubj(walked)", "nsubj(walked')"}
-    (done,) = enhance([OVER_AND_THROUGH])
+    (done,) = enhance([OVER_AND_THROUGH], "enhanced++")
     assert [(row[0], row[1], row[2], row[4], row[9]) for row in done.empty] == [
         ("2.1", "walked", "walked", "VBD", "CopyOf=2")
     ]
@@ -467,7 +467,7 @@ def test_one_word_and_none():
 @needs_pybart
 def test_sentences_with_a_graph_stay_as_they_are():
     other = dataclasses.replace(THREE, deps=[[("0", "root")]] + [[] for _ in THREE.form[1:]])
-    done = enhance([BUNCH, other])
+    done = enhance([BUNCH, other], "enhanced++")
     assert done[1] is other
     assert done[0].deps != BUNCH.deps
 
@@ -483,8 +483,8 @@ def test_a_sentence_that_the_rules_fail_on_keeps_its_basic_arcs(monkeypatch, cap
 
     monkeypatch.setattr(PybartConverter, "__call__", refuse)
     bad = Sentence(["ah", "oh"], [2, 0], ["boom", "root"])
-    first, second, third = enhance([BUNCH, bad, bad])
-    assert first == enhance([BUNCH])[0]
+    first, second, third = enhance([BUNCH, bad, bad], "enhanced++")
+    assert first == enhance([BUNCH], "enhanced++")[0]
     assert second == third
     assert second.deps == [[("2", "boom")], [("0", "root")]]
     assert second.comments == ["# basic_deps = RuntimeError: no such label"]
@@ -504,23 +504,23 @@ def test_empty_nodes_without_arcs_are_no_graph_to_build_on(caplog):
 @needs_pybart
 def test_rules_that_do_not_come_to_an_end(monkeypatch, caplog):
     monkeypatch.setattr(pybart_rules.load_pybart().Convert, "convert_sentence", lambda *_: 10**6)
-    (done,) = enhance([BUNCH])
+    (done,) = enhance([BUNCH], "enhanced++")
     assert done.deps[0] == [("2", "det")]
     assert "have not come to an end after 25 rounds" in caplog.text
 
 
 @needs_pybart
 def test_pybart_itself_is_not_imported():
-    enhance([BUNCH])  # else it would ask for spaCy
+    enhance([BUNCH], "enhanced++")  # else it would ask for spaCy
     assert "pybart" not in sys.modules
 
 
 @needs_pybart
 def test_the_fingerprint_names_what_changes_the_graphs(monkeypatch):
-    assert re.fullmatch(r"pybart-[\d.]+/rules-\d+", enhance_fingerprint())
-    before = enhance_fingerprint()
+    assert re.fullmatch(r"pybart-[\d.]+/rules-\d+", enhance_fingerprint("enhanced++"))
+    before = enhance_fingerprint("enhanced++")
     monkeypatch.setattr(sys.modules["graphdep.parsing.enhance"], "RULES_VERSION", 10**6)
-    assert enhance_fingerprint() != before
+    assert enhance_fingerprint("enhanced++") != before
 
 
 def test_the_fingerprint_without_the_package(monkeypatch):
@@ -528,7 +528,7 @@ def test_the_fingerprint_without_the_package(monkeypatch):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(sys.modules["graphdep.parsing.enhance"], "version", missing)
-    assert enhance_fingerprint() is None
+    assert enhance_fingerprint("enhanced++") is None
 
 
 def test_rules_of_graphdep_need_no_package(no_pybart):
@@ -536,13 +536,15 @@ def test_rules_of_graphdep_need_no_package(no_pybart):
         (done,) = enhance([BUNCH], level)
         assert done.deps is not None
         assert re.fullmatch(r"ud-rules-\d+", enhance_fingerprint(level))
+    assert enhance([BUNCH]) == [done]  # the default works wherever graphdep is installed
+    assert enhance_fingerprint() == enhance_fingerprint("ud++")
 
 
 def test_without_the_package(no_pybart):
     with pytest.raises(ImportError, match=r"take 'ud' or 'ud\+\+', .* or install graphdep\[enhanced\]"):
-        enhance([BUNCH])
+        enhance([BUNCH], "enhanced++")
     done = dataclasses.replace(BUNCH, deps=[[("2", "det")], [("5", "nsubj")], [], [], []])
-    assert enhance([done]) == [done]
+    assert enhance([done], "enhanced++") == [done]
 
 
 def test_unknown_options():

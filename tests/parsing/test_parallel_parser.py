@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+import sys
 import threading
 
 import pytest
@@ -13,6 +15,7 @@ from graphdep.parsing import (
     items,
     resolve_parser,
 )
+from graphdep.parsing import parallel_parser as module
 from graphdep.parsing.chain_parser import ChainParser
 from graphdep.parsing.parse_cache import ParseCache
 
@@ -78,3 +81,18 @@ def test_what_is_wrong_is_said_before_anything_starts():
     with pytest.raises(ValueError, match=r"'parser' cannot be copied to other processes: Unmoved"):
         ParallelParser(Unmoved(), 2)
     assert repr(ParallelParser(ChainParser(), 2)) == "ParallelParser(ChainParser('chain/1'), 2)"
+
+
+def test_a_process_ends_with_the_one_that_waits_for_it(monkeypatch):
+    called = []
+    monkeypatch.setattr(module, "end_with_parent", lambda: called.append(True))
+    monkeypatch.setattr(module.signal, "signal", lambda *args: None)
+    monkeypatch.setattr(module, "_own", [])
+    module._start(pickle.dumps(resolve_parser("chain")))
+    assert called == [True]
+
+
+def test_a_program_that_is_no_file_is_named(monkeypatch):
+    assert module._why_none_starts() == ""
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "<stdin>", raising=False)
+    assert "this program is no file that they could be started from (<stdin>)" in module._why_none_starts()

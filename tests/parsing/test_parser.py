@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from graphdep import Sentence
-from graphdep.parsing import Parser, ParserUnavailableError
+from graphdep.parsing import Parser, ParserUnavailableError, items, resolve_parser
+from graphdep.parsing.chain_parser import ChainParser
 from graphdep.parsing.items import Words, chunks
 from graphdep.parsing.parsed import Parsed
 
@@ -116,3 +117,60 @@ def test_chunks_are_bounded_and_complete():
     assert [item for part in parts for item in part] == items
     assert [len(part) for part in parts] == [1, 1, 1, 256, 256, 88]
     assert [len(part) for part in chunks([("ab",) * 40_000, ("c",)])] == [1, 1]
+
+
+class Counted:
+    """A stream that counts what has been taken of it."""
+
+    def __init__(self, texts):
+        self.texts, self.taken = texts, 0
+
+    def __iter__(self):
+        for text in self.texts:
+            self.taken += 1
+            yield text
+
+
+@pytest.mark.parametrize(("workers", "most"), [(1, 3 + 1), (2, 3 * 4 * 2 + 1)])
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_stream_is_parsed_in_order_with_few_shards_in_memory(monkeypatch, tmp_path, workers, most, cached):
+    """Once with nothing in the cache, and once with all of it there."""
+    monkeypatch.setattr(items, "_CHUNK_ITEMS", 3)
+    texts = [f"text {number % 50} of these" for number in range(120)]
+    expected = ChainParser().parse(texts)
+    parser = resolve_parser("chain", workers=workers, cache=tmp_path / "parses.sqlite" if cached else None)
+    for _ in range(1 + cached):
+        stream, seen = Counted(texts), 0
+        for number, sentences in enumerate(parser.iter_parse(stream)):
+            assert sentences == expected[number]
+            seen = max(seen, stream.taken - number)
+        assert number == 119
+        assert seen <= most
+
+
+def test_a_stream_counts_and_reports_what_failed_as_a_call_does(caplog):
+    texts = ["a", "bad", "b", "bad"]
+    one, stream = WordByWord(), WordByWord()
+    expected = one.parse(texts)
+    said = [record.getMessage() for record in caplog.records]
+    caplog.clear()
+    assert list(stream.iter_parse(iter(texts))) == expected
+    assert [record.getMessage() for record in caplog.records] == said
+    assert stream.failures == one.failures == 2
+
+
+def test_wrong_texts_of_a_stream_are_named_when_they_come():
+    with pytest.raises(ValueError, match="'texts' must be strings"):
+        WordByWord().iter_parse("a text")
+    with pytest.raises(ValueError, match=r"'texts\[1\]' must be a string \(got int 7\)"):
+        list(WordByWord().iter_parse(iter(["a", 7])))
+
+
+def test_how_far_a_stream_is(capsys):
+    texts = ["a"] * 300
+    list(WordByWord().iter_parse(iter(texts)))
+    assert capsys.readouterr().err == "parsing: 256 texts\nparsing: 300 texts\n"
+    list(WordByWord().iter_parse(iter(texts), total=300))
+    assert "parsing: 256 of 300 texts\n" in capsys.readouterr().err
+    list(WordByWord().iter_parse(iter(texts[:63]), total=63))
+    assert capsys.readouterr().err == ""

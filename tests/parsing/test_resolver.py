@@ -88,7 +88,7 @@ def test_trees_that_nothing_can_enhance_are_not_parsed_first(tmp_path, no_pybart
 
 def test_an_unknown_option_lists_the_known_ones():
     with pytest.raises(
-        ValueError, match="'bundled' has no option 'gpu'; it has directory, max_words, use_gpu"
+        ValueError, match="'bundled' has no option 'gpu'; it has directory, max_words, constituents, use_gpu"
     ):
         resolve_parser("bundled", gpu=True)
     with pytest.raises(ValueError, match="'stanza' has no option 'language'; it has directory, package"):

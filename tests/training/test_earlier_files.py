@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.parsing import resolve_parser
-from graphdep.parsing.conllu_parser import ConlluParser
+from graphdep.parsing.sentence_lookup import SentenceLookup
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task
 
 FILES = Path(__file__).parents[1] / "files" / "earlier.zip"
@@ -28,7 +28,7 @@ def earlier(tmp_path, monkeypatch) -> Path:
     def parse(*args: object, **kwargs: object) -> None:
         raise AssertionError("parsed again")
 
-    monkeypatch.setattr(ConlluParser, "_look_up", parse)
+    monkeypatch.setattr(SentenceLookup, "__call__", parse)
     return tmp_path
 
 

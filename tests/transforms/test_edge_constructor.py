@@ -14,16 +14,21 @@ from graphdep import RelationVocab, Sentence, to_data
 from graphdep.testing import assert_batch_law, assert_same_data, random_data, random_sentence
 from graphdep.testing.law import assert_same_batch
 from graphdep.transforms import (
+    PHRASE_PRESETS,
     PRESETS,
     AncestorEdges,
     ChainTree,
     CompleteEdges,
+    ConstituentEdges,
     DependencyEdges,
     DepthEdges,
     EdgeConstructor,
     MarkedEdges,
     MergeTypes,
     NoisyTree,
+    PhraseNodes,
+    PhraseWordEdges,
+    RandomBrackets,
     RandomTree,
     RelationEdges,
     RelationLinks,
@@ -31,9 +36,12 @@ from graphdep.transforms import (
     RerootedTree,
     ReversedTree,
     RewiredEdges,
+    RightBrackets,
     RootEdges,
+    SameConstituentEdges,
     SelfLoops,
     ShuffledPositions,
+    SiblingEdges,
     SpanPathEdges,
     SpecialEdges,
     TreeDistanceEdges,
@@ -73,6 +81,15 @@ SETTINGS = [
     RewiredEdges(SelfLoops(), 0.1, scope="example"),
     *(MarkedEdges(e, CompleteEdges(s)) for e in (SelfLoops(), RootEdges()) for s in ("utterance", "example")),
     *(RelationNodes(p) for p in ("sequence", "dependent", "zero")),
+    *(ConstituentEdges(d, pieces=p) for d in ("both", "up", "down") for p in ("all", "first")),
+    *(PhraseWordEdges(d, pieces=p) for d in ("both", "to_word", "to_phrase") for p in ("all", "first")),
+    PhraseWordEdges("none"),
+    *(SiblingEdges(pieces=p) for p in ("all", "first")),
+    *(SameConstituentEdges(h, pieces=p) for h in (None, 1, 2) for p in ("all", "first")),
+    *(SameConstituentEdges(h, implicit=True) for h in (None, 1)),
+    *(PhraseNodes(p, labels=a) for p in ("sequence", "first", "zero", "none") for a in (True, False)),
+    *(RandomBrackets(s, labels=a) for s in (0, 1) for a in ("drop", "keep")),
+    *(RightBrackets(labels=a) for a in ("drop", "keep")),
     *(RandomTree(s) for s in (0, 1)),
     *(NoisyTree(p, s) for p in (0.2, 0.5) for s in (0, 1)),
     ShuffledPositions(3),
@@ -102,12 +119,34 @@ def test_prints_as_its_constructor(setting):
 
 
 def test_every_transform_is_among_the_settings():
-    public = [vars(graphdep.transforms)[name] for name in graphdep.transforms.__all__]
+    public = [getattr(graphdep.transforms, name) for name in graphdep.transforms.__all__]
     classes = {item for item in public if isinstance(item, type) and issubclass(item, T.BaseTransform)}
     assert classes - {EdgeConstructor} <= {type(setting) for setting in SETTINGS}
 
 
+# What reads constituents, and what reads their nodes.
+SPANS = (SameConstituentEdges, PhraseNodes, RandomBrackets, RightBrackets)
+PHRASES = (ConstituentEdges, PhraseWordEdges, SiblingEdges)
+
+
+def with_phrases(data):
+    """All words of an utterance, those but the first, and the first two, where there are so many."""
+    spans = []
+    for utterance in data.utterance.unique().tolist():
+        nodes = ((data.utterance == utterance) & (data.word >= 0)).nonzero().view(-1)
+        first = [int(nodes[data.word[nodes] == word][0]) for word in data.word[nodes].unique()]
+        spans += [(first[0], first[-1], 19), (first[0], first[min(1, len(first) - 1)], 13)]
+        spans += [(first[2], first[-1], 26)] if len(first) > 2 else []
+    data = data.clone()
+    table = torch.tensor(spans).view(-1, 3)
+    data.phrase_index, data.phrase_type = table[:, :2].t().contiguous(), table[:, 2].contiguous()
+    return data
+
+
 def prepared(setting, data):
+    if isinstance(setting, (*SPANS, *PHRASES)):
+        data = with_phrases(data)
+        return PhraseNodes()(data) if isinstance(setting, PHRASES) else data
     if isinstance(setting, (SpanPathEdges, RerootedTree)):
         data = data.clone()
         data.mark = data.word.clamp(max=1) + 1  # the first word is one span, the others are the second
@@ -187,9 +226,12 @@ def test_batches_made_by_hand(example):
     """Without the dictionaries of ``from_data_list`` the graph is still right."""
     batch = Batch.from_data_list([to_data([example])] * 2)
     by_hand = Data(**{key: batch[key] for key in sorted(batch.keys()) if key not in ("ptr", "num_nodes")})
-    for preset in PRESETS:
-        transform = resolve(preset)
-        got, expected = transform(by_hand), transform(batch)
+    phrased = Batch.from_data_list([with_phrases(to_data([example]))] * 2)
+    spans = {key: phrased[key] for key in ("phrase_index", "phrase_type")}
+    for preset in (*PRESETS, *PHRASE_PRESETS):
+        transform, more = resolve(preset), preset in PHRASE_PRESETS
+        given = Data(**by_hand.to_dict(), **spans) if more else by_hand
+        got, expected = transform(given), transform(phrased if more else batch)
         assert torch.equal(got.edge_index, expected.edge_index)
         assert torch.equal(got.batch, expected.batch)
 

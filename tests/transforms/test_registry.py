@@ -8,6 +8,7 @@ from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import to_data
 from graphdep.transforms import (
+    PHRASE_PRESETS,
     PRESETS,
     DependencyEdges,
     EdgeConstructor,
@@ -48,7 +49,7 @@ def test_a_registered_name_is_one_like_the_papers(example):
         [*range(3, 10)],
     ]
     assert preset_options("ahead") == ("step",)
-    assert edge_names() == (*before, "ahead")
+    assert edge_names() == (*before, *PHRASE_PRESETS, "ahead")
     assert before == PRESETS
     with pytest.raises(ValueError, match="preset 'ahead' has no option 'scope'; it takes step"):
         resolve("ahead", scope="example")

@@ -22,4 +22,11 @@ def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[s
     names = list(there)
     for column in columns:
         if column not in names:
-            raise row_error(path, line, f"no column {column!r}; the columns are {', '.join(names)}")
+            raise row_error(path, line, f"no column {column!r}; the columns are {_shown(names)}")
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Ten names, as they are unless they would not be seen, and how many more there are."""
+    shown = [name if name.isprintable() and name.strip() == name != "" else repr(name) for name in names[:10]]
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return ", ".join(name if len(name) <= 80 else f"{name[:80]}..." for name in shown) + more

@@ -61,13 +61,16 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         root: Folder of the corpus, with ``raw/``, ``processed/`` and ``cache/``.
         split: ``"train"``, ``"val"`` or ``"test"``.
         to_data_options: Further arguments of :func:`graphdep.to_data`. (default: none)
-        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, relations, min_freq, lower, limit,
-            transform, pre_transform, pre_filter, log, force_reload: See :class:`ParsedOptions`.
+        raw_from, vocab, vocab_from, vectors, tokens, max_length, arcs, constituents, relations, min_freq,
+            lower, limit, transform, pre_transform, pre_filter, log, force_reload: See :class:`ParsedOptions`.
 
     Shapes:
         - ``cut_words``: :math:`(1, 2)`, long, with :obj:`tokens`: words of the first and of the second text
           that are not there, or not as a whole
     """
+
+    bracketed = False
+    """Whether the corpus has constituents of its own."""
 
     def __init__(
         self,
@@ -81,6 +84,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         tokens: Tokens | None = None,
         max_length: int | None = None,
         arcs: str = "basic",
+        constituents: bool | str = False,
         relations: RelationVocab | None = None,
         min_freq: int = 1,
         lower: bool = True,
@@ -105,6 +109,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         self.split, self.limit, self.min_freq, self.lower = split, limit, min_freq, lower
         self.raw_from = None if raw_from is None else Path(raw_from).expanduser()
         self.tokens, self.max_length, self.arcs = tokens, max_length, arcs
+        self.constituents = constituents
         self._given_vocab = vocab if tokens is None else Vocab()
         self._learns_relations = arcs != "basic" and relations is None
         if self._learns_relations and self._given_vocab is not None:
@@ -139,6 +144,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             "tokens": self.tokens,
             "max_length": self.max_length,
             "arcs": self.arcs,
+            "phrases": self.constituents or self.bracketed,
         }
         for example in examples:
             options = {"segment": example.segment, **self.to_data_options}
@@ -260,6 +266,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             "vocab": self._ids_depend_on(),
             "relations": relations if self.arcs == "basic" else [self.arcs, relations],
             "pre": [self.pre_transform, self.pre_filter],
+            **({"constituents": self.constituents} if self.constituents else {}),
         }
 
     def _ids_depend_on(self) -> object:

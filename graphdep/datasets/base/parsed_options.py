@@ -72,6 +72,9 @@ class ParsedOptions(SavedOptions, total=False):
         arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or enhanced graphs, made of trees for
             which the parser gives none (:func:`graphdep.parsing.enhance`): ``"ud"`` or ``"ud++"``, or by
             pybart ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
+        constituents: Read constituents, which the parser has to give
+            (``resolve_parser("bundled", constituents=True)``), for edges such as ``"constituents"``;
+            ``"tagged"`` also the tags of words, where there are no ``tokens``. (default: :obj:`False`)
         root_node: Put a ROOT node before the words of each sentence; there is none where ``tokens`` are
             given. (default: :obj:`True`)
     """
@@ -81,4 +84,5 @@ class ParsedOptions(SavedOptions, total=False):
     tokens: Tokens | None
     max_length: int | None
     arcs: str
+    constituents: bool | str
     root_node: bool

@@ -56,3 +56,6 @@ def load_examples(path: Path) -> dict[str, Any] | None:
     except pickle.UnpicklingError:
         logger.warning("%s holds more than tensors and plain values: it is made again", path)
         return None
+    except Exception as error:  # torch raises anything, where the digest is right and the archive is not
+        logger.warning("%s is damaged (%s): it is made again", path, str(error)[:100])
+        return None

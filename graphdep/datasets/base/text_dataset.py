@@ -36,7 +36,8 @@ class TextDataset(ParsedDataset):
         **options: Any,
     ) -> None:
         cache = Path(root).expanduser() / "cache" / "parses.sqlite"
-        self._parser = resolve_parser(parser, cache=cache, arcs=options.get("arcs", "basic"))
+        reads = {"arcs": options.get("arcs", "basic"), "constituents": bool(options.get("constituents"))}
+        self._parser = resolve_parser(parser, cache=cache, **reads)
         self.parser_fingerprint = self._parser.fingerprint
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 

@@ -70,16 +70,19 @@ class WordDataset(ParsedDataset):
         self.labels = () if labels is None else _checked(labels)
         if labels is None:
             self.train_is_for = "the labels are learned from it unless 'labels' are given"
-        self._parser = self._resolve(root, parser, options.get("arcs", "basic"))
+        reads = {"arcs": options.get("arcs", "basic"), "constituents": options.get("constituents", False)}
+        self._parser = self._resolve(root, parser, reads)
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 
-    def _resolve(self, root: str | os.PathLike[str], parser: str | Parser, arcs: str) -> Parser | None:
+    def _resolve(
+        self, root: str | os.PathLike[str], parser: str | Parser, reads: dict[str, Any]
+    ) -> Parser | None:
         if parser == "gold":
             if not self.own_trees:
                 raise ValueError(f"'parser' cannot be 'gold': {self.corpus} has no trees of its own")
             return None
         cache = Path(root).expanduser() / "cache" / "parses.sqlite"
-        return resolve_parser(parser, cache=cache, arcs=arcs)
+        return resolve_parser(parser, cache=cache, **reads)
 
     def __getstate__(self) -> dict[str, Any]:
         # Models and a database do not travel to the workers of a DataLoader.

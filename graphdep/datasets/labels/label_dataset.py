@@ -87,19 +87,30 @@ class LabelDataset(WordDataset):
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
         """The examples of a split in ``folder``, checked."""
 
+    def words(self) -> list[list[str]]:
+        """The words of each example, those too that :obj:`max_length` has cut away."""
+        return [
+            list(example.words)
+            for example in self._limit(self.read(Path(self.raw_dir), self.split), self.limit)
+        ]
+
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)
         self.learn_labels(split, found)
         if found and all(label is None for example in found for label in example.labels):
             by = f" (is scored{self.scored_by})" if self.scored_by else ""
             raise found[0].error(f"no word of the split {split!r} has a label{by}")
-        if limit is not None:
-            found = spread_rows(found, limit) if self.spread else found[:limit]
+        found = self._limit(found, limit)
         sentences = sentence_numbers(found)
         return [
             Example([tree], self.targets(example, tree, number) | {"sentence": sentences[number]})
             for number, (example, tree) in enumerate(zip(found, self.trees(found)))
         ]
+
+    def _limit(self, found: list[LabelledWords], limit: int | None) -> list[LabelledWords]:
+        if limit is None:
+            return found
+        return spread_rows(found, limit) if self.spread else found[:limit]
 
     def classes(self, train: Sequence[LabelledWords]) -> tuple[str, ...]:
         """The different labels of the training split by name, after that of no finding.

@@ -187,6 +187,13 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         tree = self.sentences(number)[1]
         return list(tree.form) if tree else []
 
+    def encoded(self, numbers: Sequence[int]) -> list[tuple[list[EncodedUtterance], EncodedUtterance]]:
+        """The utterances of pairs' contexts and their candidates, uncut; equal ones are one object."""
+        own = self.indices()
+        pairs = self._pairs([own[number] for number in numbers])
+        found = self._encoded({turn for pair in pairs for turn in (*pair.context.tolist(), pair.response)})
+        return [([found[turn] for turn in pair.context.tolist()], found[pair.response]) for pair in pairs]
+
     @property
     def follow_batch(self) -> list[str]:
         """Keys whose bounds a batch must know, for PyG's ``DataLoader``: none."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from graphdep.datasets.base.raw import check_words, read_lines, row_error
+from graphdep.datasets.base.seen_files import seen_files
 from graphdep.datasets.selection.drawn_selection import DrawnSelection, Negatives, normal
 from graphdep.datasets.selection.selection_options import DrawnOptions
 from graphdep.datasets.selection.store.selection_pool import Pool, utterance
@@ -83,7 +84,7 @@ class UbuntuIRC(DrawnSelection):
         super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        logs = sorted((folder / FOLDERS[split]).glob(f"*{LOG}"))
+        logs = seen_files(folder / FOLDERS[split], f"*{LOG}")
         return [path for log in logs for path in (log, _links_of(log)) if path.is_file()]
 
     def raw_file_pattern(self, split: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Collection
 from pathlib import Path
@@ -15,8 +16,10 @@ from graphdep.datasets.base.parsed_dataset import Example
 from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.datasets.base.raw import check_words, read_table, row_error
 from graphdep.datasets.base.text_dataset import TextDataset
-from graphdep.datasets.sentences.sst_trees import NEUTRAL, read_sst_trees
+from graphdep.datasets.sentences.sst_trees import NEUTRAL, GradedTree, read_graded_trees, read_sst_trees
 from graphdep.parsing import Parser
+from graphdep.sentence import Sentence
+from graphdep.sentence.constituents import FLAT
 
 HEADER = ("sentence", "label")
 LABELS = ("negative", "positive")
@@ -46,6 +49,14 @@ class SST(TextDataset):
     whole sentences. Each phrase is parsed by itself, as a text of a user would be. It is not the default,
     under which all layouts have the same examples.
 
+    With ``trees=True`` a sentence has the constituents of the treebank itself, two parts each, and every node
+    of them its label, in all splits; examples are the sentences that are not neutral as a whole, as for
+    ``"trees"`` without it, while neutral nodes in them have no label (-1). So RNTN and the Tree-LSTM of
+    constituents are trained (:meth:`~graphdep.nn.models.SentenceModel.node_logits`). The files name no
+    categories: constituents are ``X``, or with ``constituents=True``, which asks the parser for its own, have
+    the label of the parser's topmost one over the same words, where there is one. The parser always gives
+    the dependency tree.
+
     The corpus is tokenised. Its words, which white space separates, are kept, and the parser gives them one
     tree, also where they are several sentences. See :class:`ParsedDataset` for what makes a processed file.
 
@@ -57,12 +68,17 @@ class SST(TextDataset):
         layout: ``"sentence"``, ``"glue"`` or ``"trees"``; :obj:`None` for that of :obj:`raw_from`, else for
             the only one below :obj:`root`. (default: :obj:`None`)
         phrases: Train on phrases, too, of ``layout="trees"``. (default: :obj:`False`)
+        trees: Read the treebank's own trees and the labels of all their nodes; the layout then is
+            ``"trees"``. (default: :obj:`False`)
         options: Further ones, see :class:`ParsedOptions`; with :obj:`phrases` a :obj:`limit` of the training
             split is spread over it, since the first ones are of few sentences, and :obj:`min_freq` counts a
             word in each phrase that has it.
 
     Shapes:
         - ``y``: :math:`(1)` long, the number of the label in :attr:`labels`
+        - with :obj:`trees`, ``word_y``: :math:`(|\mathcal{V}|)` long, of each word that number or -1, -1 for
+          ROOT; ``phrase_y``: :math:`(|\mathcal{P}|)` long, the same of each constituent; ``phrase_index``,
+          ``phrase_type`` as :func:`graphdep.to_data` makes them
 
     Raises:
         FileNotFoundError: If a raw file is missing; the message says where to get it.
@@ -88,8 +104,17 @@ class SST(TextDataset):
         *,
         layout: str | None = None,
         phrases: bool = False,
+        trees: bool = False,
         **options: Unpack[ParsedOptions],
     ) -> None:
+        if trees and layout not in (None, "trees"):
+            raise ValueError(f"'trees' is for layout='trees' (got layout={layout!r})")
+        if trees and options.get("tokens") is not None:
+            raise ValueError("'trees' is for words, each of which is a node: 'tokens' cut them into pieces")
+        if trees and phrases:
+            raise ValueError("'phrases' and 'trees' are both True: one trains on what the other labels")
+        layout = "trees" if trees else layout
+        self.trees = self.bracketed = trees
         self.layout = choose_layout(
             layout, LAYOUTS, options.get("raw_from"), root, to_copy=_layouts_in, copied=_layouts_below
         )
@@ -123,17 +148,29 @@ class SST(TextDataset):
         return read_sst(path, self.layout)
 
     def options(self) -> dict[str, Any]:
-        return super().options() | ({"phrases": True} if self.phrases else {})
+        own = {"phrases": self.phrases, "trees": self.trees}
+        return super().options() | {name: True for name, chosen in own.items() if chosen}
 
     def texts(self) -> list[tuple[str, ...]]:
         return [(" ".join(review.words),) for review in self.read(Path(self.raw_dir), self.split)]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
+        if self.trees:
+            return self._graded(split, limit)
         reviews = self.read(Path(self.raw_dir), split)
         if limit is not None:
             reviews = spread_rows(reviews, limit) if self._has_phrases(split) else reviews[:limit]
         trees = self.trees_of_words([review.words for review in reviews])
         return [Example([tree], {"y": torch.tensor([r.label])}) for tree, r in zip(trees, reviews)]
+
+    def _graded(self, split: str, limit: int | None) -> list[Example]:
+        read = read_graded_trees(Path(self.raw_dir) / self._name(split))
+        graded = [tree for tree in read if tree.grade != NEUTRAL][:limit]
+        parsed = self.trees_of_words([tree.words for tree in graded])
+        return [
+            Example([with_brackets(sentence, tree)], _targets(tree, bool(self.to_data_options["root"])))
+            for sentence, tree in zip(parsed, graded)
+        ]
 
     def _has_phrases(self, split: str) -> bool:
         return self.phrases and split == "train"
@@ -169,6 +206,33 @@ def read_reviews(path: Path, *, phrases: bool = False) -> list[Review]:
     trees = read_sst_trees(path)
     wanted = (phrase for tree in trees for phrase in (tree if phrases else tree[:1]))
     return [Review(words, int(grade > NEUTRAL)) for words, grade in wanted if grade != NEUTRAL]
+
+
+def with_brackets(sentence: Sentence, tree: GradedTree) -> Sentence:
+    """A parsed sentence with the constituents of the treebank, those of several words, in place of its own,
+    of which they have the labels: of the topmost one over the same words, else ``X``.
+    """
+    own: dict[tuple[int, int], str] = {}
+    for label, start, end in sentence.constituents or ():
+        own.setdefault((start, end), label)
+    spans = [(start, end) for _, start, end in tree.nodes if end - start > 1]
+    return dataclasses.replace(sentence, constituents=[(own.get(span, FLAT), *span) for span in spans])
+
+
+def _targets(tree: GradedTree, root: bool) -> dict[str, torch.Tensor]:
+    """The label of the whole, and those of all nodes; -1 for neutral ones and for ROOT."""
+    of_word = {start: _label(grade) for grade, start, end in tree.nodes if end - start == 1}
+    words = [of_word[word] for word in range(len(tree.words))]  # of two such nodes that of the lower one
+    phrases = [_label(grade) for grade, start, end in tree.nodes if end - start > 1]
+    return {
+        "y": torch.tensor([_label(tree.grade)]),
+        "word_y": torch.tensor([*([-1] if root else []), *words]),
+        "phrase_y": torch.tensor(phrases, dtype=torch.long),
+    }
+
+
+def _label(grade: int) -> int:
+    return -1 if grade == NEUTRAL else int(grade > NEUTRAL)
 
 
 def _review(path: Path, line: int, row: list[str]) -> Review:

@@ -27,6 +27,28 @@ class GradedPhrase(NamedTuple):
     grade: int
 
 
+class GradedTree(NamedTuple):
+    """A sentence with a grade for every node of its tree.
+
+    Args:
+        words: Its words.
+        nodes: Grade, first word and the word after the last one of each node, words too, in preorder.
+    """
+
+    words: list[str]
+    nodes: list[tuple[int, int, int]]
+
+    @property
+    def grade(self) -> int:
+        """The grade of the whole sentence."""
+        return self.nodes[0][0]
+
+    @property
+    def phrases(self) -> list[GradedPhrase]:
+        """The words of each node."""
+        return [GradedPhrase(self.words[start:end], grade) for grade, start, end in self.nodes]
+
+
 def read_sst_trees(path: Path) -> list[list[GradedPhrase]]:
     r"""The phrases of each sentence of a file, a tree a line: ``(3 (2 It) (4 (2 's) (4 lovely)))``.
 
@@ -47,11 +69,30 @@ def read_sst_trees(path: Path) -> list[list[GradedPhrase]]:
         ...     [(" ".join(words), grade) for words, grade in read_sst_trees(path)[0]]
         [('It works', 3), ('It', 2), ('works', 4)]
     """
-    return [_phrases(path, line, text) for line, text in read_lines(path)]
+    return [tree.phrases for tree in read_graded_trees(path)]
 
 
-def _phrases(path: Path, line: int, text: str) -> list[GradedPhrase]:
-    """The phrases of a tree, read from left to right, so that nothing recurs."""
+def read_graded_trees(path: Path) -> list[GradedTree]:
+    """The trees themselves, as :func:`read_sst_trees` reads them.
+
+    Raises:
+        ValueError: If a line is no such tree, with file, line and value.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from graphdep.datasets.sentences.sst_trees import read_graded_trees
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "train.txt")
+        ...     _ = path.write_text("(3 (2 It) (4 works))")
+        ...     read_graded_trees(path)
+        [GradedTree(words=['It', 'works'], nodes=[(3, 0, 2), (2, 0, 1), (4, 1, 2)])]
+    """
+    return [_tree(path, line, text) for line, text in read_lines(path)]
+
+
+def _tree(path: Path, line: int, text: str) -> GradedTree:
+    """A tree, read from left to right, so that nothing recurs."""
     check_words(path, line, "sentence", text)
     words: list[str] = []
     spans: list[list[int]] = []  # grade, first word and the word after the last
@@ -78,7 +119,7 @@ def _phrases(path: Path, line: int, text: str) -> list[GradedPhrase]:
             words.append(_ESCAPED.get(token, token.replace("\\/", "/")))
     if opened or not spans:
         raise row_error(path, line, f"{len(opened)} brackets are never closed" if opened else "no tree", text)
-    return [GradedPhrase(words[start:end], grade) for grade, start, end in spans]
+    return GradedTree(words, [(grade, start, end) for grade, start, end in spans])
 
 
 def _grade(path: Path, line: int, token: str, text: str) -> int:

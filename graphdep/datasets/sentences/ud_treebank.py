@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example, ParsedDataset
 from graphdep.datasets.base.parsed_options import ParsedOptions
+from graphdep.datasets.base.seen_files import seen_files
 from graphdep.io import read_conllu
 from graphdep.sentence import Sentence
 
@@ -56,7 +57,7 @@ class UDTreebank(ParsedDataset):
         super().__init__(root, split, to_data_options=to_data_options, **others)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        found = sorted(folder.glob(self.raw_file_pattern(split)))
+        found = seen_files(folder, self.raw_file_pattern(split))
         if len({path.name.partition("-ud-")[0] for path in found}) > 1:
             names = ", ".join(path.name for path in found)
             raise ValueError(f"{folder} holds several treebanks ({names}): give each its own 'root'")

@@ -74,6 +74,22 @@ def mark_text(text: str, ranges: Sequence[Range]) -> MarkedText:
     return MarkedText([text[start:stop] for start, stop in places], spans, inside)
 
 
+def with_tags(words: Sequence[str], spans: Sequence[Range]) -> str:
+    """Words with tags around spans of them, so that :func:`read_tags` finds these; spans that overlap
+    overlap.
+
+    Example:
+        >>> from graphdep.datasets.spans.marked_text import with_tags
+        >>> with_tags(["Rain", "makes", "big", "floods"], [(0, 1), (2, 4)])
+        '<e1>Rain</e1> makes <e2>big floods</e2>'
+    """
+    tagged = list(words)
+    for number, (start, stop) in enumerate(spans, 1):
+        tagged[start] = f"<e{number}>{tagged[start]}"
+        tagged[stop - 1] = f"{tagged[stop - 1]}</e{number}>"
+    return " ".join(tagged)
+
+
 def word_places(text: str, borders: Sequence[int] = ()) -> list[Range]:
     """Where the words of a text begin and end; none of them is on both sides of a border."""
     plain = text

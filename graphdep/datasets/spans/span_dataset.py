@@ -19,6 +19,7 @@ from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.datasets.base.word_dataset import WordDataset, sentence_numbers
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.mark_spans import mark_spans
+from graphdep.datasets.spans.marked_text import with_tags
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.datasets.spans.span_key import MAX_ARCS, span_key
 from graphdep.parsing import Parser
@@ -95,6 +96,11 @@ class SpanDataset(WordDataset):
     @abstractmethod
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         """The examples of a split in ``folder``, checked."""
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """The words of each example, with tags around the spans: ``<e1>Rain</e1> makes it .`` has one."""
+        found = self.read(Path(self.raw_dir), self.split)[: self.limit]
+        return [(with_tags(example.words, example.spans),) for example in found]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)

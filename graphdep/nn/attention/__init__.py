@@ -1,5 +1,6 @@
 """Attention over edges, its backends, and what a relation adds to a score."""
 
+from graphdep.nn.attention.attached_layout import attach_layout
 from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.edge_terms import EdgeTerms
 from graphdep.nn.attention.gated_relation_score import GatedRelationScore
@@ -15,6 +16,7 @@ __all__ = [
     "GatedRelationScore",
     "RelationKeyValue",
     "RelationVectors",
+    "attach_layout",
     "edge_attention",
     "packed_attention",
 ]

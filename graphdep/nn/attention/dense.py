@@ -102,8 +102,7 @@ class _DenseAttention(torch.autograd.Function):
             if keep is not None:
                 score *= keep
             for bucket in blocks.buckets:
-                of_weight, w = bucket.pairs_of(score, heads), bucket.pairs_of(weight, heads)
-                torch._softmax_backward_data(of_weight, w, -1, w.dtype, grad_input=of_weight)
+                _softmax_backward_(bucket.pairs_of(score, heads), bucket.pairs_of(weight, heads))
             if ctx.has_bias or score_scale is not None:
                 flat = blocks.flat(heads)
                 grad_bias = score.index_select(0, flat).view(-1, heads)
@@ -122,6 +121,16 @@ class _DenseAttention(torch.autograd.Function):
         grads += [grad_bias if ctx.has_bias else None, grad_scale]
         cast = [g if g is None else g.to(dtype) for g, dtype in zip(grads, ctx.dtypes)]
         return (*cast, None, None, None)
+
+
+def _softmax_backward_(grad: Tensor, weight: Tensor) -> None:
+    """In place. Weights of 16 bits do not add up to 1, and what is missing would be a gradient of its own."""
+    if weight.dtype in (torch.float16, torch.bfloat16):
+        whole = weight.float()
+        whole /= whole.sum(dim=-1, keepdim=True)
+        grad.copy_(torch._softmax_backward_data(grad.float(), whole, -1, torch.float32))
+    else:
+        torch._softmax_backward_data(grad, weight, -1, weight.dtype, grad_input=grad)
 
 
 def _take_rows(x: Tensor, rows: Tensor) -> Tensor:
@@ -149,6 +158,9 @@ def _masked_softmax_(score: Tensor, blocks: PaddedBlocks, heads: int) -> Tensor:
     for bucket in blocks.buckets:
         pairs = bucket.pairs_of(score, heads)
         if bucket.mask is not None:
-            pairs.view(bucket.shape[0], heads, *pairs.shape[1:]).add_(bucket.mask)
+            view = pairs.view(bucket.shape[0], heads, *pairs.shape[1:])
+            # A product of nodes that may not attend can be too large for float16, and inf - inf is none.
+            half = view.dtype == torch.float16
+            view.masked_fill_(bucket.mask < 0, -torch.inf) if half else view.add_(bucket.mask)
         torch.softmax(pairs, -1, out=pairs)
     return score

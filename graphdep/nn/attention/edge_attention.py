@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import logging
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from graphdep.nn.attention.dense import dense_attention
-from graphdep.nn.attention.dispatch import BACKENDS, auto_backend
+from graphdep.nn.attention.dispatch import auto_backend, check_backend
 from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
-from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.nn.attention.layout import Adj, AttentionLayout
 from graphdep.nn.attention.reference import reference_attention
 from graphdep.nn.attention.relation_vectors import RelationVectors
-from graphdep.nn.attention.segment import segment_attention
+from graphdep.nn.attention.segment import HAS_SCATTER, segment_attention
 from graphdep.nn.attention.tiles import AttentionTiles
+from graphdep.nn.attention.whole import serves_whole, whole_attention
+
+logger = logging.getLogger("graphdep.nn.attention")
 
 
 def edge_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    edge_index: Tensor,
+    edge_index: Adj,
     *,
     attn_bias: Tensor | None = None,
     score_scale: Tensor | None = None,
@@ -47,13 +51,21 @@ def edge_attention(
     is an edge and in a clique is one pair, with the edge's score terms. A target without any source gets
     zeros.
 
+    Weights under dropout, and those of a clique's pairs, are computed over all pairs written out, by
+    ``"segment"`` or ``"reference"``, whichever :obj:`backend` is asked for: with cliques that takes memory
+    and time by the square of their nodes. Those of explicit edges without dropout all backends give.
+
     ``torch.compile`` traces pairs that are written out, with ``backend="reference"`` or ``"auto"``, and the
     fused kernels on a layout that has its tiles (:attr:`AttentionLayout.tiles`). Cliques and the other
-    backends break the graph, since the sizes of their blocks are data.
+    backends break the graph, since the sizes of their blocks are data. Second derivatives and transforms of
+    ``torch.func`` are for ``"reference"`` alone.
+
+    What is not finite in one example may make others so that share a padded block with it; and for a query
+    that is not finite PyTorch's kernel for complete blocks of one size gives zeros.
 
     Args:
         query, key, value: Node states per head.
-        edge_index: Edges, source -> target.
+        edge_index: Edges, source -> target; or a prepared :class:`AttentionLayout`, as convs take it.
         attn_bias: :math:`b`, added to the scores of the edges. (default: 0)
         score_scale: :math:`c`, multiplies the scores of the edges. (default: 1)
         edge_key: :math:`\mathbf{e}^k`, added to the keys along the edges: tensors, or
@@ -62,13 +74,14 @@ def edge_attention(
         clique: Nodes of one example with the same number >= 0 see one another. (default: :obj:`None`)
         ptr: Example boundaries, which tell cliques of different examples apart. (default: one example)
         layout: A prepared :class:`AttentionLayout` of the same edges, shared by several calls; then
-            :obj:`edge_index`, :obj:`clique` and :obj:`ptr` are taken from it. (default: :obj:`None`)
+            :obj:`clique` and :obj:`ptr` are taken from it. (default: :obj:`None`)
         dropout_p: Probability to drop a weight; the caller passes 0 in evaluation. (default: :obj:`0.0`)
         return_attention_weights: Also return ``(pairs, alpha)``: all pairs, the explicit edges first and in
             their order, with their weights before dropout. (default: :obj:`False`)
-        backend: ``"reference"`` (plain PyTorch, never refuses), ``"segment"`` (torch-scatter), ``"dense"``
-            (padded blocks, no repeated edges), ``"triton"`` (fused kernels on a GPU; needs triton),
-            ``"auto"`` (by device and density). (default: ``"auto"``)
+        backend: ``"reference"`` (plain PyTorch, never refuses), ``"segment"`` (pairs sorted by target, plain
+            PyTorch, its sums in a fixed order), ``"scatter"`` (the same by torch-scatter, extra
+            ``[scatter]``), ``"dense"`` (padded blocks, no repeated edges), ``"triton"`` (fused kernels on a
+            GPU; needs triton), ``"auto"`` (by device and density). (default: ``"auto"``)
 
     Shapes:
         - query, key, value: :math:`(|\mathcal{V}|, H, d)`
@@ -80,9 +93,17 @@ def edge_attention(
     Raises:
         ValueError: If a shape, a node number, :obj:`dropout_p` or :obj:`backend` is wrong, or the backend
             asked for cannot serve (no torch-scatter; repeated edges; without triton or CUDA, float64, and
-            what else :mod:`graphdep.nn.attention.dispatch` lists).
+            what else :mod:`graphdep.nn.attention.dispatch` lists); if :obj:`layout` is of other edges, or its
+            tensors were written into.
     """
-    layout = layout or AttentionLayout(edge_index, query.size(0), clique=clique, ptr=ptr)
+    if isinstance(edge_index, AttentionLayout):
+        if layout is not None:
+            raise ValueError("'edge_index' is a layout: give no other as 'layout'")
+        layout = edge_index
+    elif layout is None:
+        layout = AttentionLayout(edge_index, query.size(0), clique=clique, ptr=ptr)
+    elif not torch.compiler.is_compiling():
+        layout.check_edges(edge_index)
     _check_states(query, key, value, layout, dropout_p)
     _check_edge_terms(query, layout, attn_bias, score_scale, edge_key, edge_value)
     attn_bias = _fold_edge_key(query, layout, attn_bias, score_scale, edge_key)
@@ -141,6 +162,11 @@ def _attend(
     """The attention by the backend of that name."""
     terms = (attn_bias, score_scale, edge_value)
     options = (dropout_p, return_attention_weights)
+    has_terms = any(term is not None for term in terms)
+    if name == "dense" and not (has_terms or return_attention_weights) and serves_whole(query, dropout_p):
+        nodes = layout.whole_block
+        if nodes is not None:
+            return whole_attention(query, key, value, nodes, dropout_p)
     if name in ("dense", "triton") and not _needs_pairs(layout, *terms, *options):
         need_alpha = return_attention_weights or edge_value is not None
         if name == "dense":
@@ -158,36 +184,50 @@ def _attend(
     vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
     pairs, attn_bias, score_scale, vectors = _write_out(layout, attn_bias, score_scale, vectors)
     terms = (attn_bias, score_scale, vectors)
-    if name == "segment":
-        out, alpha = segment_attention(query, key, value, layout.materialize(), *terms, dropout_p)
+    if name in ("segment", "scatter"):
+        by_scatter = name == "scatter"
+        out, alpha = segment_attention(query, key, value, layout.materialize(), *terms, dropout_p, by_scatter)
     else:
         out, alpha = reference_attention(query, key, value, pairs, *terms, dropout_p)
     return (out, (pairs, alpha)) if return_attention_weights else out
 
 
 def _choose(backend: str, layout: AttentionLayout, query: Tensor, numbered: bool) -> str:
-    if backend not in BACKENDS:
-        raise ValueError(f"'backend' must be one of {', '.join(BACKENDS)} (got {backend!r})")
-    _check_fused(backend, missing(query))
+    check_backend(backend)
+    _check_fused(backend, missing(query.device))
     if layout.num_nodes == 0:
         return "reference"
     if backend == "triton":
         _check_fused(backend, refusal(query, _tiles(layout, numbered)))
+    if backend == "scatter" and not HAS_SCATTER:
+        raise ValueError(
+            "backend='scatter' needs torch-scatter (pip install --no-build-isolation torch-scatter); "
+            "backend='segment' does the same without it"
+        )
     if backend == "dense" and layout.has_repeated_edges:
         raise ValueError(
             "backend='dense' cannot serve repeated edges: coalesce 'edge_index' or use 'reference'"
         )
     if backend != "auto":
         return backend
-    if query.is_cuda and missing(query) is None and refusal(query, _tiles(layout, numbered)) is None:
-        return "triton"
+    if query.is_cuda:
+        reason = missing(query.device) or refusal(query, _tiles(layout, numbered))
+        if reason is None:
+            return "triton"
+        _say_slow(reason.split(" (got")[0])
     return auto_backend(
         area=layout.area,
-        pairs=layout.num_edges if layout.clique is None else layout.area,
+        pairs=layout.num_pairs,
         repeated=layout.has_repeated_edges,
         on_cuda=query.is_cuda,
-        scatter=find_spec("torch_scatter") is not None,
+        scatter=HAS_SCATTER,
     )
+
+
+@cache
+def _say_slow(reason: str) -> None:
+    """Once for each reason: what is slower than it could be on a GPU must not be so silently."""
+    logger.warning("attention on the GPU runs without the fused kernels: backend='triton' %s", reason)
 
 
 def _check_fused(backend: str, reason: str | None) -> None:
@@ -210,11 +250,12 @@ def _fold_edge_key(
     if edge_key is None:
         return attn_bias
     target = layout.edge_index[1]
+    query = query * query.size(-1) ** -0.5  # first, as the products can be too large for float16
     if isinstance(edge_key, RelationVectors):
         term = edge_key.dot(query, target)
     else:
-        term = (query[target] * edge_key).sum(dim=-1)
-    term = term / query.size(-1) ** 0.5
+        product = query[target] * edge_key
+        term = product.sum(dim=-1, dtype=torch.promote_types(product.dtype, torch.float32))
     if score_scale is not None:
         term = term * score_scale
     return term if attn_bias is None else term + attn_bias

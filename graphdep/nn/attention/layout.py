@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -11,10 +12,16 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
+from graphdep.nn.attention.dispatch import PAIRS_AN_EDGE_CPU
 from graphdep.nn.attention.fused.fused_attention import missing
 from graphdep.nn.attention.padded_blocks import PaddedBlocks, Runs, join_blocks, pad_blocks
 from graphdep.nn.attention.tiles import AttentionTiles, build_tiles
 from graphdep.transforms import Nodes
+
+#: Where data has a layout of its own.
+LAYOUT_KEY = "edge_layout"
+# What a layout is made of.
+_SOURCES = ("edge_index", "edge_index_explicit", "clique", "ptr", "batch", "edge_type", "edge_mark")
 
 
 class AttentionLayout:
@@ -61,13 +68,16 @@ class AttentionLayout:
         _check(edge_index, num_nodes, clique, ptr)
         self.edge_index, self.num_nodes, self.clique, self.ptr = edge_index, num_nodes, clique, ptr
         self.edge_type, self.edge_mark = edge_type, edge_mark
+        self._sources: dict[str, tuple[Any, int | None]] = {}
+        self._written = self._versions
         if clique is None:  # known at once, as torch.compile needs it
             vars(self).update(group=None, pairs=edge_index)
 
     @classmethod
     @torch.compiler.disable  # the number of edges is data
     def of(cls, data: Data) -> AttentionLayout:
-        """The layout of the edges that the data has, written out or implicit.
+        """The layout of the edges that the data has, written out or implicit; that which
+        :func:`~graphdep.nn.attention.attach_layout` gave it, as long as it is of these edges.
 
         Args:
             data: One example or a batch, with or without the node table of :func:`graphdep.to_data`.
@@ -77,6 +87,9 @@ class AttentionLayout:
                 an edge joins two examples, or the node table does not fit the nodes
                 (:class:`~graphdep.transforms.Nodes`).
         """
+        attached = data.get(LAYOUT_KEY) if isinstance(data, Data) else None
+        if isinstance(attached, AttentionLayout) and attached.is_of(data._store):
+            return attached
         nodes, clique = Nodes(data), data.get("clique")
         edge_index = data.edge_index
         if edge_index is None and clique is not None:
@@ -98,7 +111,7 @@ class AttentionLayout:
         layout = cls(edge_index, data.num_nodes, clique=clique, ptr=ptr, **own)
         if layout.edge_mark is not None:
             _ = layout.marked  # how many there are torch.compile cannot find out
-        if edge_index.is_cuda and missing(edge_index) is None:
+        if edge_index.is_cuda and missing(edge_index.device) is None:
             _ = layout.tiles  # nor can it trace how they are made
         return layout
 
@@ -109,6 +122,15 @@ class AttentionLayout:
     @property
     def num_edges(self) -> int:
         return self.edge_index.size(1)
+
+    @cached_property
+    def num_pairs(self) -> int:
+        """Pairs that may attend; a pair that is an edge and in a clique counts twice."""
+        group = self._host.group
+        if group is None:
+            return self.num_edges
+        sizes = group[group >= 0].unique(return_counts=True)[1]
+        return self.num_edges + int(sizes.square().sum())
 
     @cached_property
     def group(self) -> Tensor | None:
@@ -152,8 +174,16 @@ class AttentionLayout:
         """``(order, rowptr)``: a stable sort of :obj:`pairs` by target and the bounds of each target's
         run.
         """
-        target, order = self.pairs[1].sort(stable=True)
-        return order, cumsum(torch.bincount(target, minlength=self.num_nodes))
+        return self._sorted_by(1)
+
+    @cached_property
+    def by_source(self) -> tuple[Tensor, Tensor]:
+        """As :attr:`by_target`, by source."""
+        return self._sorted_by(0)
+
+    def _sorted_by(self, row: int) -> tuple[Tensor, Tensor]:
+        node, order = self.pairs[row].sort(stable=True)
+        return order, cumsum(torch.bincount(node, minlength=self.num_nodes))
 
     @cached_property
     def has_repeated_edges(self) -> bool:
@@ -195,12 +225,45 @@ class AttentionLayout:
         return is_end.cumsum(0) - is_end.long()
 
     @cached_property
+    def whole_block(self) -> int | None:
+        """Nodes of each block, where blocks are of equal size and all their pairs may attend: attention is
+        then that of a padded batch without padding. Else :obj:`None`.
+        """
+        host = self._host
+        low, high = (int(x) for x in torch.bincount(host.block, minlength=1).aminmax())
+        if low < high or high == 0:
+            return None
+        nodes = high
+        if host.group is not None:
+            group = host.group.view(-1, nodes)
+            return nodes if bool(((group == group[:, :1]) & (group >= 0)).all()) else None
+        every = self.num_edges == self.num_nodes * nodes and not self.has_repeated_edges
+        return nodes if every else None
+
+    @cached_property
     def _host(self) -> AttentionLayout:
         """The same pairs on the CPU, where steps that depend on their values wait for no device."""
         if self.edge_index.device.type == "cpu":
             return self
         clique, ptr = (x if x is None else x.cpu() for x in (self.clique, self.ptr))
         return AttentionLayout(self.edge_index.cpu(), self.num_nodes, clique=clique, ptr=ptr)
+
+    def prepare(self, device: torch.device | str | None = None) -> AttentionLayout:
+        """Computes what the backends need now, so that a device is not waited for later; the same layout.
+
+        Args:
+            device: Where it will be used: for CUDA with triton also :attr:`tiles_with_terms`, and padded
+                blocks only where the fused kernels refuse these pairs. (default: where it is)
+        """
+        if self.num_nodes == 0:
+            return self
+        there = self.edge_index.device if device is None else torch.device(device)
+        _ = self.area, self.has_repeated_edges, self.whole_block
+        if there.type == "cuda" and missing(there) is None and self.tiles_with_terms.refusal is None:
+            return self
+        if self.area <= PAIRS_AN_EDGE_CPU * self.num_pairs:  # else "auto" does not ask for it
+            _ = self.padded
+        return self
 
     @cached_property
     def tiles(self) -> AttentionTiles:
@@ -226,6 +289,82 @@ class AttentionLayout:
         tiles = build_tiles(host.edge_index, host.block, host.group, number_all=number_all)
         return tiles.to(self.edge_index.device)
 
+    def to(self, device: torch.device | str | None = None, non_blocking: bool = False) -> AttentionLayout:
+        """The same on a device, with all that has been computed."""
+        if device is None or torch.device(device) == self.edge_index.device:
+            return self
+        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
+
+    def cpu(self) -> AttentionLayout:
+        return self.to("cpu")
+
+    def cuda(self, device: int | str | None = None, non_blocking: bool = False) -> AttentionLayout:
+        return self.to("cuda" if device is None else torch.device(device), non_blocking)
+
+    def pin_memory(self) -> AttentionLayout:
+        """The same in memory from which a GPU may copy while the CPU goes on."""
+        return self._moved(lambda x: x.pin_memory())
+
+    def clone(self) -> AttentionLayout:
+        return self._moved(lambda x: x.clone())
+
+    def _moved(self, move: Callable[[Any], Any]) -> AttentionLayout:
+        new = object.__new__(type(self))
+        done: dict[int, Any] = {}  # what goes by two names is moved once
+        for name, value in vars(self).items():
+            if name not in ("_host", "_sources"):
+                if id(value) not in done:
+                    done[id(value)] = _move(value, move)
+                vars(new)[name] = done[id(value)]
+        vars(new).update(_host=self._host, _sources={})  # what is still to be computed is computed there
+        new._written = new._versions
+        return new
+
+    @property
+    def _versions(self) -> tuple[int | None, ...]:
+        return tuple(map(_version, (self.edge_index, self.clique, self.ptr)))
+
+    def check_edges(self, edge_index: Tensor | None = None) -> None:
+        """Raises :class:`ValueError` if its tensors were written into since it was made of them, or if they
+        are not :obj:`edge_index`. Writes through ``.data`` and ``.numpy()`` are not seen, nor those into
+        tensors of inference mode; on a GPU, which would wait, other tensors are known by their size alone.
+        """
+        if self._written != self._versions:
+            raise ValueError(
+                "'edge_index', 'clique' or 'ptr' was changed in place after the AttentionLayout was made of "
+                "it: make a new one"
+            )
+        if edge_index is None or edge_index is self.edge_index:
+            return
+        same = edge_index.shape == self.edge_index.shape
+        if same and edge_index.device.type == self.edge_index.device.type == "cpu":
+            same = torch.equal(edge_index, self.edge_index)
+        if not same:
+            raise ValueError(
+                f"'layout' is of {self.num_edges} edges that are not the {edge_index.size(-1)} of "
+                "'edge_index': give it layout.edge_index, or no layout"
+            )
+
+    def bind(self, store: Any) -> None:
+        """Makes it the layout of the tensors that a storage has now."""
+        found = {key: store.get(key) for key in _SOURCES}
+        self._sources = {key: (x, _version(x)) for key, x in found.items()}
+
+    def is_of(self, store: Any) -> bool:
+        """Whether a storage has the tensors that it was made of, and nobody wrote into them since."""
+        found = ((store.get(key), *known) for key, known in self._sources.items())
+        same = all(x is known and _version(x) == version and not _is_blind(x) for x, known, version in found)
+        return same and bool(self._sources) and store.num_nodes == self.num_nodes
+
+    def __getstate__(self) -> dict[str, Any]:
+        same = all(_version(x) == version for x, version in self._sources.values())
+        return vars(self) | {"_sources": self._sources if same else {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)  # in another process tensors count their writes anew
+        self._sources = {key: (x, _version(x)) for key, (x, _) in self._sources.items()}
+        self._written = self._versions
+
     def materialize(self) -> AttentionLayout:
         """The same pairs, all of them explicit; the same layout each time."""
         return self if self.group is None else self._explicit
@@ -237,6 +376,21 @@ class AttentionLayout:
         return AttentionLayout(
             self.pairs, self.num_nodes, ptr=self.ptr, edge_type=columns[0], edge_mark=columns[1]
         )
+
+
+def _move(value: Any, move: Callable[[Any], Any]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_move(part, move) for part in value)
+    return move(value) if hasattr(value, "pin_memory") else value
+
+
+def _version(x: Any) -> int | None:
+    return None if not isinstance(x, Tensor) or x.is_inference() else x._version
+
+
+def _is_blind(x: Any) -> bool:
+    """Whether nobody can say if a tensor was written into: on the CPU, where a new layout costs little."""
+    return isinstance(x, Tensor) and x.is_inference() and x.device.type == "cpu"
 
 
 #: What a conv takes for its edges.

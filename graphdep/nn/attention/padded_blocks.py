@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 
 import torch
@@ -15,7 +16,8 @@ from graphdep.nn.attention._on_cpu import on_cpu
 VECTOR, NEARLY = 16, 1.125
 #: Neighbouring blocks are joined to runs of no more nodes than this.
 JOINED = 32
-#: Slots for padding that a bucket may have before a further bucket costs less, as many or this share of all.
+#: Slots that a bucket may have because its runs differ before a further bucket costs less, as many or this
+#: share of all.
 PADDING, SHARE = 32, 1 / 64
 
 
@@ -125,9 +127,18 @@ class PaddedBlocks:
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> PaddedBlocks:
         """The same on a device."""
+        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
 
+    def pin_memory(self) -> PaddedBlocks:
+        """The same in memory from which a GPU may copy while the CPU goes on."""
+        return self._moved(lambda x: x.pin_memory())
+
+    def clone(self) -> PaddedBlocks:
+        return self._moved(lambda x: x.clone())
+
+    def _moved(self, how: Callable[[Tensor], Tensor]) -> PaddedBlocks:
         def move(x: Tensor | None) -> Tensor | None:
-            return x if x is None else x.to(device, non_blocking=non_blocking)
+            return x if x is None else how(x)
 
         values = {x.name: getattr(self, x.name) for x in fields(self) if x.name[0] != "_"}
         moved = {name: move(x) for name, x in values.items() if name != "buckets"}
@@ -138,7 +149,7 @@ class PaddedBlocks:
 @on_cpu
 def join_blocks(block: Tensor) -> Runs:
     """The runs of nodes with these blocks, ``[num_nodes]``, ascending; on the CPU."""
-    size = torch.tensor(_join(torch.bincount(block).tolist()), dtype=torch.long)
+    size = block.new_tensor(_join(torch.bincount(block).tolist()))
     order = size.argsort(descending=True, stable=True)
     return Runs(size, order, _shapes(size[order].tolist(), max(PADDING, SHARE * block.numel())))
 
@@ -153,12 +164,12 @@ def pad_blocks(edge_index: Tensor, group: Tensor | None, runs: Runs) -> PaddedBl
         runs: No pair leaves one.
     """
     size, order = runs.size, runs.order
-    wide = torch.tensor([nodes for count, nodes in runs.shapes for _ in range(count)], dtype=torch.long)
+    wide = size.new_tensor([nodes for count, nodes in runs.shapes for _ in range(count)])
     start, area = cumsum(wide)[:-1], cumsum(wide * wide)[:-1]  # of the runs by bucket
     first = cumsum(size)  # node of every run
-    run = torch.empty_like(order).index_copy_(0, order, torch.arange(order.numel()))
+    run = torch.empty_like(order).index_copy_(0, order, torch.arange(order.numel(), device=order.device))
     run = run.repeat_interleave(size)  # of every node
-    node = torch.arange(run.numel())
+    node = torch.arange(run.numel(), device=run.device)
     place = node - first[:-1].repeat_interleave(size)
     slot = start.index_select(0, run) + place
     node_of = first[order].repeat_interleave(wide)
@@ -170,7 +181,7 @@ def pad_blocks(edge_index: Tensor, group: Tensor | None, runs: Runs) -> PaddedBl
     clique = None
     if group is not None:  # of every slot
         number = group.double().masked_fill_(group < 0, torch.nan)  # which is equal to nothing
-        clique = torch.full(node_of.shape, torch.nan, dtype=torch.double).index_copy_(0, slot, number)
+        clique = number.new_full(node_of.shape, torch.nan).index_copy_(0, slot, number)
     buckets, sees = _make_buckets(runs, edge_area + edge_offset, clique)
     return PaddedBlocks(
         buckets=buckets,
@@ -200,13 +211,13 @@ def _join(sizes: list[int]) -> list[int]:
 def _shapes(sizes: list[int], most: float) -> list[tuple[int, int]]:
     """(runs, nodes a run) of the buckets for runs of these sizes, descending, with padding up to a limit."""
     shapes: list[tuple[int, int]] = []
-    padding = 0
+    largest, padding = 0, 0
     for size in sizes:
-        if shapes and padding + shapes[-1][1] - size <= most:
+        if shapes and padding + largest - size <= most:
             count, width = shapes.pop()
         else:
-            count, width, padding = 0, _width(size), 0
-        padding += width - size
+            count, width, largest, padding = 0, _width(size), size, 0
+        padding += largest - size
         shapes.append((count + 1, width))
     return shapes
 
@@ -219,8 +230,8 @@ def _width(nodes: int) -> int:
 
 def _make_buckets(runs: Runs, pair: Tensor, clique: Tensor | None) -> tuple[list[Bucket], Tensor]:
     """The buckets, and whether each slot may attend to something; ``clique`` is of every slot, NaN: none."""
-    mask = torch.full((runs.area,), -torch.inf).index_fill_(0, pair, 0.0)
-    buckets, sees = [], [torch.zeros(0, dtype=torch.bool)]
+    mask = torch.full((runs.area,), -torch.inf, device=pair.device).index_fill_(0, pair, 0.0)
+    buckets, sees = [], [pair.new_zeros(0, dtype=torch.bool)]
     start = area = 0
     for count, nodes in runs.shapes:
         part = mask[area : area + count * nodes * nodes].view(count, nodes, nodes)

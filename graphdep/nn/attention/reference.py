@@ -23,8 +23,8 @@ def reference_attention(
     """
     source, target = pairs
     exact = torch.promote_types(query.dtype, torch.float32)  # a sum kept in bfloat16 stops growing at 256
+    query = query * query.size(-1) ** -0.5  # first, as the products can be too large for float16
     score = (query.index_select(0, target) * key.index_select(0, source)).sum(dim=-1, dtype=exact)
-    score = score / query.size(-1) ** 0.5
     if score_scale is not None:
         score = score * score_scale
     if attn_bias is not None:

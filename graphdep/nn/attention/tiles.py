@@ -77,6 +77,9 @@ class AttentionTiles:
         moved = {name: getattr(self, name).to(device, non_blocking=non_blocking) for name in TENSORS}
         return replace(self, **moved)
 
+    def clone(self) -> AttentionTiles:
+        return replace(self, **{name: getattr(self, name).clone() for name in TENSORS})
+
     def pin_memory(self) -> AttentionTiles:
         """The same in memory from which a GPU may copy while the CPU goes on."""
         return replace(self, **{name: getattr(self, name).pin_memory() for name in TENSORS})

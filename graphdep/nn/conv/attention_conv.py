@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from graphdep.nn.attention import Adj, AttentionLayout, RelationVectors, edge_attention
+from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.edge_terms import check_count
 from graphdep.nn.attention.layout import dense_edges
 from graphdep.nn.conv._message_sender import MessageSender
@@ -77,7 +78,7 @@ class AttentionConv(MessageSender):
         super().__init__(dropout)
         check_options(in_channels, out_channels, heads, dropout)
         self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
-        self.concat, self.bias, self.backend = concat, bias, backend
+        self.concat, self.bias, self.backend = concat, bias, check_backend(backend)
         self.lin_query = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.lin_key = nn.Linear(in_channels, heads * out_channels, bias=bias)
         self.lin_value = nn.Linear(in_channels, heads * out_channels, bias=bias)

@@ -88,10 +88,18 @@ class SelectionModel(nn.Module):
                 nn.init.zeros_(module.bias)
 
     def forward(self, data: Data) -> Tensor:
-        if self.readout == "mean":
-            return self.mlp(_word_means(data, self.encoder(data))).squeeze(-1)
-        cls = cls_nodes(data)
-        return self.mlp(self.encoder(data).index_select(0, cls)).squeeze(-1)
+        return self.score(data, self.encoder(data))
+
+    def score(self, data: Data, x: Tensor) -> Tensor:
+        """The logits of examples, of the states of their nodes."""
+        read = _word_means(data, x) if self.readout == "mean" else x.index_select(0, cls_nodes(data))
+        return self.mlp(read).squeeze(-1)
+
+    def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Tensor]]:
+        """The logits of the pairs of a training batch, and by its name each further loss that a model of
+        other objectives has; here there is none.
+        """
+        return self(data), {}
 
     def extra_repr(self) -> str:
         return f"readout={self.readout!r}"
@@ -103,6 +111,12 @@ def _word_means(data: Data, x: Tensor) -> Tensor:
     batch = data.get("batch")
     example = torch.zeros_like(words) if batch is None else batch[words]
     return scatter(x[words], example, dim_size=example_bounds(data).numel() - 1, reduce="mean")
+
+
+@torch.compiler.disable  # reads values
+def selected_pairs(data: Data, logits: Tensor) -> Tensor:
+    """The logits of the pairs alone, where a batch has examples of other objectives, too (``kind`` not 0)."""
+    return logits[data.kind == 0] if "kind" in data else logits
 
 
 @torch.compiler.disable  # reads values

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
 from graphdep.data import NodeType
 from graphdep.nn.models._utterances import check_sentences
+from graphdep.nn.models.constituent_encoder import ConstituentEncoder
 from graphdep.nn.models.text_encoder import TextEncoder
 
 
@@ -48,3 +50,19 @@ class SentenceModel(nn.Module):
         if bool((data.node_type == NodeType.ROOT).any()):
             check_sentences(data, 1, "an example has one sentence")
         return self.head(self.encoder.readout(data, self.encoder(data)))
+
+    def node_logits(self, data: Data) -> tuple[Tensor, Tensor]:
+        r"""The head's outputs for all labelled words and constituents of the examples, and their labels,
+        :math:`(N, C')` and :math:`(N)`: what a treebank with labels at all nodes is trained on.
+
+        Raises:
+            ValueError: If the encoder is no :class:`ConstituentEncoder`, or the data has no labels of nodes
+                (``SST(..., trees=True)``).
+        """
+        if not isinstance(self.encoder, ConstituentEncoder):
+            raise ValueError(f"{type(self.encoder).__name__} has no states of constituents")
+        if "phrase_y" not in data:
+            raise ValueError("the data has no labels of nodes: SST(..., trees=True) has them")
+        x, y = torch.cat(self.encoder.states(data)), torch.cat([data.word_y, data.phrase_y])
+        labelled = (y >= 0).nonzero().view(-1)
+        return self.head(x.index_select(0, labelled)), y[labelled]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -98,6 +99,41 @@ class TransformerDecoder(ResponseDecoder):
         for layer in self.layers:
             x = layer(x, memory.x, own, cross)
         return self.output(self.norm(x), self.embedding)
+
+    @torch.no_grad()
+    def attention(self, memory: Memory, target_ids: Tensor) -> list[Tensor]:
+        r"""Which rows of one context each token of a response was made from, layer by layer.
+
+        .. math::
+            \alpha^h_{ij} = \mathrm{softmax}_j \left( q^h_i \cdot k^h_j / \sqrt{d} \right)
+
+        Args:
+            memory: The context of one example.
+            target_ids: The tokens of the response.
+
+        Shapes:
+            - target_ids: :math:`(T)`; output: :math:`(H, T, \text{rows})` a layer
+
+        Raises:
+            ValueError: If :obj:`memory` is of several examples.
+        """
+        if memory.num_examples != 1:
+            raise ValueError(f"'memory' must be of one example (got {memory.num_examples})")
+        found: list[Tensor] = []
+
+        def keep(module: Any, given: tuple[Tensor, ...]) -> None:
+            query, (key, _) = module.query(given[0]), module.project(given[1])
+            scores = torch.einsum("thd,rhd->htr", query, key) / query.size(-1) ** 0.5
+            found.append(scores.softmax(dim=-1))
+
+        crosses = [layer.cross for layer in self.layers]
+        handles = [cross.register_forward_pre_hook(keep) for cross in crosses]  # type: ignore[union-attr]
+        try:
+            self(memory, target_ids, target_ids.new_tensor([0, target_ids.numel()]))
+        finally:
+            for handle in handles:
+                handle.remove()
+        return found
 
     def start(self, memory: Memory) -> _State:
         size = memory.num_examples

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -45,7 +46,7 @@ def warn_of_cuts(cut_words: Tensor, max_length: int) -> None:
 
 
 def check_nodes(data: Data, has_relations: bool) -> Tensor:
-    """The RELATION nodes of a node table.
+    """The RELATION nodes of a node table, or its PHRASE nodes, which are read alike.
 
     Args:
         data: One example or a batch.
@@ -59,14 +60,16 @@ def check_nodes(data: Data, has_relations: bool) -> Tensor:
             raise ValueError(
                 f"the data has no {key!r}: make it with to_data(), text_data() or selection_data()"
             )
-    related = data.get("arc_node_index")  # to look for them by their type would stall a GPU
-    related = data.input_ids.new_zeros(0) if related is None else related
+    # To look for them by their type would stall a GPU.
+    given = [data[key] for key in ("arc_node_index", "phrase_node_index") if key in data]
+    related = torch.cat(given) if given else data.input_ids.new_zeros(0)
     if data.input_ids.device.type == "cpu" and "node_type" in data:
-        found = int((data.node_type == NodeType.RELATION).sum())
+        kinds = data.node_type
+        found = int(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).sum())
         if found != related.numel():
             raise ValueError(
                 f"the data has {found} RELATION nodes, but 'arc_node_index' names {related.numel()}: let "
-                "RelationNodes() make them, in all examples of a batch"
+                "RelationNodes() make them (PhraseNodes() those of phrases), in all examples of a batch"
             )
     if related.numel() and not has_relations:
         raise ValueError(

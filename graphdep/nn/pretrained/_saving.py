@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from graphdep.io.leftovers import temporary_folder
+from graphdep.io.tensor_errors import disk_errors
 from graphdep.nn.pretrained.graph_attention import quiet_transformers
 
 
@@ -20,9 +21,9 @@ def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
     if path.exists() and not path.is_dir():
         raise ValueError(f"{os.fspath(folder)!r} is a file: an encoder is saved to a folder")
     path.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".", dir=path) as temporary:
-        with quiet_transformers():
+    with temporary_folder("saving", path) as temporary:
+        with quiet_transformers(), disk_errors(path):
             model.save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
-        for file in Path(temporary).iterdir():
+        for file in temporary.iterdir():
             file.replace(path / file.name)

@@ -111,7 +111,7 @@ def run_model(
     x = model(graph=graph, **inputs).last_hidden_state
     layers = _layers(x, graph)
     graph.states = None  # a checkpoint runs its block again, in the backward pass
-    return x[0], layers
+    return x.squeeze(0), layers
 
 
 def blocks(model: nn.Module, anatomy: Anatomy) -> list[nn.Module]:
@@ -172,7 +172,7 @@ def _block(model: nn.Module, path: list[str]) -> nn.Module:
 
 def _layers(x: Tensor, graph: LayerEdges) -> list[Tensor]:
     """The states kept, without the dimension of one row; the last is what the model gives."""
-    return [state[0] for state in (*graph.states[:-1], x)] if graph.states else []
+    return [state.squeeze(0) for state in (*graph.states[:-1], x)] if graph.states else []
 
 
 def _trial(model: Any, plain: Anatomy) -> Anatomy:

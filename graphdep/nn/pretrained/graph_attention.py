@@ -135,7 +135,8 @@ def graph_attention(
     assert layout is not None
     near = graph.within(layout, sliding_window)
     layout, terms = near.layout, near.terms(_terms(graph, module))
-    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
+    # An index would cost a copy into zeros in the backward pass, and one of what is no longer contiguous.
+    q, k, v = (x.squeeze(0).transpose(0, 1) for x in (query, key, value))
     if q.size(1) != k.size(1):
         k, v = (x.repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))
     usual = q.size(-1) ** -0.5  # what edge_attention scales by
@@ -144,7 +145,7 @@ def graph_attention(
     sender = graph.senders.get(module)
     if sender is not None and sender.sends_messages:
         layout = layout if sender.explained is None or terms else layout.materialize()
-        return sender(q, k, v, layout, **terms)[None], None
+        return sender(q, k, v, layout, **terms).unsqueeze(0), None
     out = edge_attention(
         q,
         k,
@@ -160,7 +161,7 @@ def graph_attention(
         out, weights = out
         assert graph.weights is not None
         graph.weights.append(weights)
-    return out[None], None
+    return out.unsqueeze(0), None
 
 
 def _terms(graph: LayerEdges, module: nn.Module) -> dict[str, Any]:

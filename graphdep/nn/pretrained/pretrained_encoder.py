@@ -17,6 +17,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data import trees_data
 from graphdep.nn._layout import implicit_edges
 from graphdep.nn.attention.dispatch import BACKENDS
+from graphdep.nn.dropout import take_over_dropout
 from graphdep.nn.models._marks import make_marks, reset_marks
 from graphdep.nn.models.selection_model import cls_nodes
 from graphdep.nn.models.text_encoder import TextEncoder
@@ -37,6 +38,7 @@ from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges
 from graphdep.nn.pretrained.vocabulary import fit_vocabulary
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.joining import parse_joined
+from graphdep.transforms import PHRASE_PRESETS
 from graphdep.vocab import RelationVocab, SubwordTokens
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -134,6 +136,7 @@ class PretrainedEncoder(TextEncoder):
             model.pooler = None  # nothing reads it, and parameters without a gradient hinder DDP
         self.anatomy = examine(model)
         fit_vocabulary(model, tokenizer, eou)
+        take_over_dropout(model)
         model.set_attn_implementation(NAME)
         model.state_hooks = [*getattr(model, "state_hooks", ()), *hook_blocks(model, self.anatomy)]
         self.model, self.tokenizer, self.backend, self.windows = model, tokenizer, backend, windows
@@ -318,12 +321,16 @@ class PretrainedEncoder(TextEncoder):
                 f"'max_length' must be at most {self.max_length}, the positions there are (got {length})"
             )
         parts = check_texts(texts)
+        phrases = isinstance(edges, str) and edges in PHRASE_PRESETS
         trees, self.parser_failures = parse_joined(
-            resolve_parser(parser, arcs=arcs), [text for part in parts for text in part], roots=roots
+            resolve_parser(parser, arcs=arcs, constituents=phrases),
+            [text for part in parts for text in part],
+            roots=roots,
         )
         ordered = iter(trees if arcs == "basic" else enhance(trees, level=arcs))
         relations = RelationVocab() if relations is None else relations
         options: Any = {"tokens": self.tokens, "max_length": length, "arcs": arcs, "copies": copies}
+        options["phrases"] = phrases
         examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)

@@ -66,7 +66,8 @@ def _is_relative(tree: WorkingTree, node: int) -> bool:
     form = tree.form[node]
     if form in _ADVERBS:
         return tree.relation[node] in ("advmod", "obl")
-    return form in _PRONOUNS and tree.relation[node] not in _NO_PRONOUN
+    # A demonstrative is none, where its tag says so ("the day I heard that").
+    return form in _PRONOUNS and tree.tag[node] != "DT" and tree.relation[node] not in _NO_PRONOUN
 
 
 def _refer(graph: ArcGraph, pronoun: int, antecedent: int) -> None:

@@ -36,8 +36,9 @@ def _of_predicates(graph: ArcGraph) -> list[list[tuple[int, str]]]:
 
 def _share(graph: ArcGraph, node: int, found: list[list[tuple[int, str]]]) -> None:
     tree, first = graph.tree, graph.tree.head[node]
-    # Else it is no predicate, unless the first one has a copula, too ("a smoker and a drinker").
-    if not (tree.is_verb(node) or tree.is_adjective(node) or tree.children(first, "cop")):
+    # Else it is no predicate, unless it has a copula, or the first one has ("is a smoker and a drinker").
+    copula = tree.children(node, "cop") or tree.children(first, "cop")
+    if not (tree.is_verb(node) or tree.is_adjective(node) or copula):
         return
     for subject, relation in list(found[first]):
         if "subj" in relation and subject != node:

@@ -75,11 +75,24 @@ def _columns(sentence: Mapping[str, Any], multiroot: bool) -> dict[str, Any]:
     columns["head"] = [_whole(word, value) for word, value in enumerate(found["head"], start=1)]
     if sentence.get("deps"):
         columns["deps"] = [_deps(word, value) for word, value in enumerate(sentence["deps"], start=1)]
+    if sentence.get("constituents") is not None:
+        columns["constituents"] = [
+            tuple(each) if isinstance(each, list) else each for each in sentence["constituents"]
+        ]
     columns["comments"] = _comments(sentence)
     for name in ("multiword", "empty"):
-        columns[name] = [tuple(row) for row in sentence.get(name, ())]
+        columns[name] = [tuple(row) for row in _rows(name, sentence.get(name))]
     columns["multiroot"] = bool(sentence.get("multiroot", multiroot)) and columns["head"].count(0) > 1
     return columns
+
+
+def _rows(name: str, values: Any) -> list[Any]:
+    """A list that may be missing."""
+    if values is None:
+        return []
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name!r} must be a list (got {shown(values)})")
+    return [*values]
 
 
 def _texts(name: str, values: Any) -> list[str] | None:
@@ -118,6 +131,6 @@ def _deps(word: int, value: Any) -> list[tuple[str, str]]:
 
 
 def _comments(sentence: Mapping[str, Any]) -> list[str]:
-    comments = [*sentence.get("comments", ())]
+    comments = _rows("comments", sentence.get("comments"))
     text = sentence.get("text")
     return comments if comments or not isinstance(text, str) else [f"# text = {' '.join(text.split())}"]

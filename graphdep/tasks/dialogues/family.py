@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.tasks.dialogues.published import PAPER
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
+    from graphdep.explorer.answer import Answer
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
     from graphdep.tasks.dialogues.learning_task import DialogueTask
@@ -118,6 +119,18 @@ class DialogueFamily(TaskFamily):
         trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
         trees = [truncate(tree, config.max_words) for tree in trees]
         return join_utterances([utterance_data(tree, vocab, relations) for tree in trees]), trees
+
+    def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """What the model responds with, decoded as in its settings, and what of the context it looks at."""
+        from graphdep.explorer.answer import Answer
+        from graphdep.tasks.dialogues.looked_at import looked_at
+        from graphdep.vocab.detokenize import detokenize
+
+        config = cast(DialogueConfig, state.config)
+        [found] = cast("DialogueTask", task).model.generate(batch, config.decoding())
+        texts = [detokenize(state.vocab.words_of(one.ids), truecase=config.lower) for one in found]
+        said = Answer("texts", "response", tuple((text or "(nothing)", None) for text in texts))
+        return [said, *looked_at(cast("DialogueTask", task).model, state, batch, trees, found[0])]
 
     def extra_scores(
         self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None

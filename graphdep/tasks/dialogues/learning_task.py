@@ -56,8 +56,12 @@ class DialogueTask(LearningTask):
         losses = self.model.losses(batch)
         if len(losses) > 1:
             for name, value in losses.items():
-                self.log_loss(f"train_{name}", value, batch)
+                self.log_loss(f"train_{name}", value, batch.num_graphs)
         return torch.stack([value.float() for value in losses.values()]).sum()
+
+    def items(self, batch: Batch) -> float:
+        """Tokens of responses; further losses, which are means over other things, are weighed alike."""
+        return batch.target_ids.numel()
 
     def outputs(self, batch: Batch) -> Outputs:
         """Per response: negative log-likelihood of all its tokens, that of its end symbol, its tokens, and

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from graphdep.tasks.labels.config import LabelConfig
@@ -10,14 +10,19 @@ from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.scoring import LabelScoring
 from graphdep.tasks.labels.tasks import COLUMNS, TASKS
-from graphdep.training.family.label_columns import label_columns
+from graphdep.training.family.label_columns import label_columns, texts_of
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_family import WordFamily
 
 if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from graphdep.datasets.labels.label_dataset import LabelDataset
+    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.sentence import Sentence
     from graphdep.tasks.labels.learning_task import LabelTask
     from graphdep.training.family.file_prediction import FilePrediction, FileRequest
     from graphdep.training.family.learning_task import LearningTask, Outputs
@@ -107,9 +112,16 @@ class LabelFamily(WordFamily):
     def readable(
         self, task: LearningTask, splits: Splits, split: str, outputs: Outputs
     ) -> dict[str, list[str]]:
+        import numpy as np
+
+        example, group, place = (column.numpy() for column in outputs[3:6])
+        columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+        words = texts_of(cast("LabelDataset", splits.in_memory(split)).words)
         if task.metrics[0].name == "exact":  # a row is a group of words
-            return {}
-        return label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+            example, columns = example[np.unique(group, return_index=True)[1]], {}
+        elif words:
+            columns["word"] = [words[n][k] for n, k in zip(example.tolist(), place.tolist())]
+        return columns | ({"text": [" ".join(words[n]) for n in example.tolist()]} if words else {})
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         from graphdep.tasks.labels.by_place import f1_by_place
@@ -145,6 +157,20 @@ class LabelFamily(WordFamily):
             return mine is other
         words = (labelled_words(splits[splits.compared], "form")[-1] for splits in (mine, other))
         return all(np.array_equal(*columns) for columns in zip(*words))
+
+    def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """The label of each word, with its probability."""
+        from graphdep.explorer.answer import Answer
+
+        logits = task(batch)
+        numbers = cast("LabelTask", task).predict(batch, logits).cpu().tolist()
+        shares = logits.double().softmax(dim=1).cpu()
+        words = [word for tree in trees for word in tree.form]
+        rows = [
+            (f"{word}\t{(state.labels or ())[number]}", float(share[number]))
+            for word, number, share in zip(words, numbers, shares)
+        ]
+        return [Answer("words", state.config.task, tuple(rows))]
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
         from graphdep.tasks.labels.predict_conllu import predict_conllu

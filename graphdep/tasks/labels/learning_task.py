@@ -76,6 +76,10 @@ class LabelTask(LearningTask):
             raise ValueError("the labels of an example are none that the rules of spans (BIO) allow")
         return losses.sum() / known
 
+    def items(self, batch: Batch) -> float:
+        """Words with a label."""
+        return float((batch.y >= 0).sum())
+
     def predict(self, batch: Batch, logits: Tensor) -> Tensor:
         """The number of the label of each word of a batch: ``[W]``."""
         if self.chain is None or not logits.size(0):

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from lightning import Callback
-from sklearn.utils.validation import check_is_fitted
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.labels.bio import OUTSIDE, check_bio
@@ -19,11 +18,8 @@ from graphdep.io.checks import check_list, shown
 from graphdep.io.limits import MAX_WORDS
 from graphdep.io.text import has_half_character
 from graphdep.parsing import Parser
-from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
 from graphdep.tasks.labels.word_predictor import WordAnswer, WordPredictor
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.training.runner.predictor import check_batch_size
 from graphdep.training.runner.task_estimator import TaskEstimator, plain
 
 
@@ -89,6 +85,8 @@ class WordLabeller(TaskEstimator):
     """
 
     task = "labels"
+    answers = "labels of words"
+    predictor = WordPredictor
     called = "the labeller"
     own = ("scheme", "outside")
     usual_models = ("dt", "bert-dt")
@@ -193,60 +191,11 @@ class WordLabeller(TaskEstimator):
             raise ValueError("'labels' must have a label for some word")
         return sum(label == mine for label, mine in pairs) / len(pairs)
 
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the trained model, whole or not at all: a checkpoint for :meth:`load` and ``graphdep
-        predict``.
-
-        The sentences are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
-        kept or others, ``--train`` (for the floor) and ``--test``.
-        """
-        super().save(file)
-
-    @classmethod
-    def load(
-        cls,
-        file: str | os.PathLike[str],
-        *,
-        edges: str | BaseTransform | None = None,
-        parser: str | Parser | None = None,
-        device: str | torch.device | None = None,
-        batch_size: int = 32,
-    ) -> WordLabeller:
-        """A trained model from what :meth:`save` wrote, or from the checkpoint of any run that labels words.
-        No code in the file is run.
-
-        Args:
-            file: The file, such as ``best.ckpt``.
-            edges: The edges that it was trained with, or their name, where they are your own and not known by
-                the name in the file, which holds no code. (default: :obj:`None`)
-            parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
-                ``"bundled"``. (default: :obj:`None`)
-            device, batch_size: As in the class.
-
-        Raises:
-            FileNotFoundError: If there is no such file.
-            UnknownEdgesError: If the edges have to be given.
-            ValueError: If it is no checkpoint, the model labels no words, the parser has to be given, or the
-                edges are others than those of the training.
-        """
-        return cls._load(file, edges, parser, device, batch_size)
-
     @classmethod
     def _arguments_of(cls, config: Any) -> dict[str, Any]:
         arguments = super()._arguments_of(config)
         own = {"encoder": config.encoder if config.pretrained else None}
         return {**arguments, **own, "scheme": config.scheme, "outside": config.outside}
-
-    def _set(self, task: Any, state: RunState, name: str) -> None:
-        """Takes up a trained model."""
-        options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
-        predictor = WordPredictor(
-            task, state, self._parser_to_predict(state.config), name, progress=False, **options
-        )
-        labels = predictor.labels
-        self._order = sorted(range(len(labels)), key=labels.__getitem__)
-        self._trained_edges = self.edges
-        self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
 
     def _read(self, sentences: Any, marks: Any) -> list[LabelledWords]:
         """The sentences without labels, checked, and their marks."""
@@ -274,7 +223,6 @@ class WordLabeller(TaskEstimator):
 
     def _labelled(self, read: Sequence[LabelledWords], labels: Any) -> list[LabelledWords]:
         """The examples of a training, cut as prediction cuts them."""
-        limit = WordLimit(plain(self.max_words), plain(self.truncate))
         asked = _check_labels(labels, [len(one) for one in read])
         examples = []
         for one, row in zip(read, asked):
@@ -284,39 +232,32 @@ class WordLabeller(TaskEstimator):
                     check_bio(row)
                 except ValueError as error:
                     raise example.error(str(error)) from None
-            examples.append(example.cut(limit))
+            examples.append(example.cut(self._limit))
         return examples
 
     def _answers(self, sentences: Any, marks: Any) -> list[WordAnswer]:
-        check_is_fitted(self, "classes_")
-        assert self._predictor is not None
-        batch_size = plain(self.batch_size)
-        check_batch_size(batch_size)
-        self._predictor.batch_size = batch_size
-        limit = WordLimit(plain(self.max_words), plain(self.truncate))
+        predictor: WordPredictor = self._ready()
         read = self._read(sentences, marks)
-        self._check_marks(read)
-        kept = [one.cut(limit) for one in read]
-        trees = self._predictor.trees([one.words if one.tree is None else one.tree for one in kept])
-        answers = self._predictor.answers(trees, [one.mark for one in kept])
+        _check_marks(predictor, read)
+        kept = [one.cut(self._limit) for one in read]
+        trees = predictor.trees([one.words if one.tree is None else one.tree for one in kept])
+        answers = predictor.answers(trees, [one.mark for one in kept])
         whole = [answer.padded(len(one)) for answer, one in zip(answers, read)]
-        self.parser_failures = self._predictor.parser_failures
+        self.parser_failures = predictor.parser_failures
         self.cut_words = sum(answer.labels.count(None) for answer in whole)
         return whole
 
-    def _check_marks(self, read: Sequence[LabelledWords]) -> None:
-        assert self._predictor is not None
-        needs, takes = self._predictor.needs_marks, self._predictor.takes_marks
-        for number, one in enumerate(read):
-            if one.mark is None and needs:
-                raise ValueError(
-                    f"'marks[{number}]' must be given, the number of the marked word, from 0: the model was "
-                    "trained with a mark in every sentence (got None)"
-                )
-            if one.mark is not None and not takes:
-                raise ValueError(
-                    f"'marks[{number}]' is for models that have learned from marks (got {one.mark})"
-                )
+
+def _check_marks(predictor: WordPredictor, read: Sequence[LabelledWords]) -> None:
+    needs, takes = predictor.needs_marks, predictor.takes_marks
+    for number, one in enumerate(read):
+        if one.mark is None and needs:
+            raise ValueError(
+                f"'marks[{number}]' must be given, the number of the marked word, from 0: the model was "
+                "trained with a mark in every sentence (got None)"
+            )
+        if one.mark is not None and not takes:
+            raise ValueError(f"'marks[{number}]' is for models that have learned from marks (got {one.mark})")
 
 
 def _listed(name: str, values: Any) -> list[Any]:

@@ -105,7 +105,9 @@ class WordPredictor:
     @cached_property
     def parser(self) -> Parser:
         """The parser, once some sentence needs it."""
-        return parsing.resolve_parser(self._given, arcs=self.config.arcs)
+        return parsing.resolve_parser(
+            self._given, arcs=self.config.arcs, constituents=self.config.reads_constituents
+        )
 
     @property
     def labels(self) -> list[str]:
@@ -160,6 +162,7 @@ class WordPredictor:
             tokens=self.tokens,
             max_length=self.config.max_length,
             arcs=self.config.arcs,
+            phrases=self.config.reads_constituents,
             segment=[0],
         )
         if self.config.marked:

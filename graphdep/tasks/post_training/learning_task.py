@@ -63,7 +63,7 @@ class PostTrainingTask(LearningTask):
         mlm = F.cross_entropy(words.float(), target, reduction="sum") / max(1, len(target))
         urc = F.cross_entropy(relevance.float(), batch.y)
         for name, value in (("mlm", mlm), ("relevance", urc)):
-            self.log_loss(f"train_{name}", value, batch)
+            self.log_loss(f"train_{name}", value, batch.num_graphs)
         return mlm + urc
 
     def outputs(self, batch: Batch) -> Outputs:

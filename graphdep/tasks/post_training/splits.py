@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils.data import Sampler, SequentialSampler
+from torch.utils.data import BatchSampler, Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
@@ -15,6 +15,7 @@ from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.tasks.post_training.config import PostTrainingConfig
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import fingerprint_of
+from graphdep.training.family.shared_batches import SharedBatches
 from graphdep.training.family.splits import NO_WORDS, Splits
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab
@@ -34,15 +35,20 @@ class PostTrainingSplits(Splits):
 
     samples: dict[str, PostTrainingDataset]
 
-    def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
+    def loader(
+        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+    ) -> DataLoader:
         samples = self.samples[split]
         order: Sampler[Any] = (
             PostTrainingSampler(len(samples), config.seed) if shuffle else SequentialSampler(samples)
         )
+        batches: dict[str, Any] = {"batch_size": config.batch_size, "sampler": order}
+        if shared:
+            whole = BatchSampler(order, config.batch_size, drop_last=False)
+            batches = {"batch_sampler": SharedBatches(whole)}
         return DataLoader(
             samples,
-            batch_size=config.batch_size,
-            sampler=order,
+            **batches,
             generator=torch.Generator().manual_seed(config.seed),
             num_workers=config.num_workers,
             persistent_workers=config.num_workers > 0,

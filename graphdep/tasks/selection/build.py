@@ -11,6 +11,9 @@ from graphdep import transforms as T
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.tasks.selection.config import SelectionConfig
+from graphdep.tasks.selection.matching_build import build_matching_model
+from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
+from graphdep.tasks.selection.objectives import objective_model
 from graphdep.training.family.pretrained import backbone_of
 from graphdep.vocab import Tokens, Vocab, VocabTokens
 
@@ -25,8 +28,8 @@ def build_selection_model(
     num_words: int,
     vectors: Tensor | None = None,
     pretrained: PretrainedEncoder | None = None,
-) -> M.SelectionModel:
-    """Encoder, SIA where it is asked for, and the score.
+) -> M.SelectionModel | M.MatchingModel:
+    """Encoder, SIA where it is asked for, and the score; or a model that matches utterances with responses.
 
     Args:
         config: The settings.
@@ -34,6 +37,8 @@ def build_selection_model(
         vectors: Its word vectors. (default: :obj:`None`)
         pretrained: The encoder, where it is not. (default: :obj:`None`)
     """
+    if config.encoder in MATCHING_ENCODERS:
+        return build_matching_model(config, num_words, vectors)
     encoder = _scratch(config, num_words, vectors) if pretrained is None else pretrained
     if pretrained is not None and config.freeze_layers:
         pretrained.freeze(config.freeze_layers)
@@ -53,7 +58,7 @@ def build_selection_model(
             dropout=config.dropout,
         )
     options: dict[str, Any] = {"mlp_layers": config.mlp_layers, "readout": config.readout}
-    return M.SelectionModel(encoder, dropout=config.dropout, **options)
+    return objective_model(config, encoder, {"dropout": config.dropout, **options})
 
 
 def sia_edges(config: SelectionConfig) -> BaseTransform:
@@ -83,6 +88,6 @@ def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) ->
     )
 
 
-def tokens_of(model: M.SelectionModel, vocab: Vocab) -> Tokens:
+def tokens_of(model: nn.Module, vocab: Vocab) -> Tokens:
     """What gives words their ids for a model: its pretrained encoder's tokenizer, or the vocabulary."""
     return getattr(backbone_of(model), "tokens", None) or VocabTokens(vocab)

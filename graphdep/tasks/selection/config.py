@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.metrics.ranking import FILTERS, RECALLS, TIES, ranking_metric
+from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS, MatchingSettings
+from graphdep.tasks.selection.objective_settings import ObjectiveSettings
 from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
@@ -22,7 +24,7 @@ _DIRECTIONS = ("ancestors", "descendants", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
+class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, TrainConfig, kind="selection"):
     """Settings of a run on response selection. "Improving Retrieval-based Dialogue System via Syntax-Informed
     Attention" (SIA) gives the layer and no other figure; length, learning rate, batch and epochs are those of
     BERT-FP's public code, on which it builds. That code cuts whichever of context and response is longer,
@@ -30,7 +32,9 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
 
     Args:
         encoder: Name or folder of a Hugging Face encoder, or a published checkpoint of BERT-FP (``*.pt``,
-            with :obj:`base`); ``"transformer"`` for one that is trained from scratch on words.
+            with :obj:`base`); ``"transformer"`` for one that is trained from scratch on words, or the name of
+            a model that matches each utterance with the response
+            (:class:`~graphdep.tasks.selection.matching_settings.MatchingSettings`).
             (default: ``"bert-base-uncased"``)
         base: Folder or name of the BERT whose sizes and tokenizer a checkpoint of BERT-FP has.
             (default: :obj:`None`)
@@ -71,12 +75,16 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
             (default: :obj:`1.0`)
         floor_frozen: As in :class:`~graphdep.training.family.pretrained_settings.PretrainedSettings`.
             (default: :obj:`True`)
+        objective, manipulated_turns, manipulation_loss, insertion_weight, deletion_weight, search_weight,
+            speakers, cuts, order_form, order_places, order_weight, backbone_weight: As in
+            :class:`~graphdep.tasks.selection.objective_settings.ObjectiveSettings`.
         filter, recall, ties: Of :func:`graphdep.metrics.ranking_metrics`.
         hidden_channels, num_layers, heads, ff_channels, position_embedding, norm_first: Of
             ``encoder="transformer"``; a pretrained one has its own. (default: 256, 4, 4, 1024)
         dropout: Of the encoder that is trained from scratch, of SIA's attention and before the score.
             (default: :obj:`0.1`)
-        **others: As in :class:`TrainConfig`.
+        **others: As in :class:`~graphdep.tasks.selection.matching_settings.MatchingSettings` and
+            :class:`TrainConfig`.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -122,14 +130,17 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
     ties: str = setting("mid", choices=TIES, free=True)
 
     models: ClassVar[Mapping[str, ModelPreset]] = SELECTION_MODELS
-    encoders: ClassVar[Mapping[str, bool]] = {"transformer": True}
+    encoders: ClassVar[Mapping[str, bool]] = {"transformer": True, **dict.fromkeys(MATCHING_ENCODERS, False)}
     any_encoder: ClassVar[bool] = True
     headed: ClassVar[tuple[str, ...]] = ("transformer",)
     edge_settings: ClassVar[tuple[str, ...]] = ("edges", "sia_edges")
 
     def __post_init__(self) -> None:
+        self.check_model()
         super().__post_init__()
+        self.check_matching()
         self.check_pretrained("encoder='transformer'")
+        self.check_objective()
         task = resolve_task(self.task)
         for name, usual in (("overlap", None), ("negatives_from", None), ("pool_size", 10)):
             if getattr(self, name) != usual and not task.takes(name):
@@ -167,5 +178,6 @@ class SelectionConfig(PretrainedSettings, TrainConfig, kind="selection"):
         return {name: ranking_metric(name, **options).signature for name in names}
 
     def data_settings(self) -> dict[str, Any]:
-        # The encoder's tokenizer cuts words into pieces.
-        return super().data_settings() | {"encoder": self.encoder, "base": self.base}
+        # The encoder's tokenizer cuts words into pieces; all that start from words share them.
+        encoder = "transformer" if self.from_scratch else self.encoder
+        return super().data_settings() | {"encoder": encoder, "base": self.base}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.published import PAPER
@@ -16,7 +16,11 @@ from graphdep.training.family.train_config import TrainConfig
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+    from torch_geometric.transforms import BaseTransform
 
+    from graphdep.datasets.base.text_rows import Label
+    from graphdep.explorer.answer import Answer
+    from graphdep.nn.models import SelectionModel
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
@@ -52,20 +56,47 @@ class SelectionFamily(TaskFamily):
     def build(self, config: TrainConfig, parts: Parts) -> SelectionTask:
         from graphdep.tasks.selection.build import build_selection_model
         from graphdep.tasks.selection.learning_task import SelectionTask
+        from graphdep.tasks.selection.objective_task import ObjectiveTask
         from graphdep.training.family.optimizers import grouped_optimizer
 
         config = cast(SelectionConfig, config)
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
-        return SelectionTask(
-            model,
-            self.edges(config),
-            grouped_optimizer(config, model),
-            ties=config.ties,
-            filter=config.filter,
-            recall=config.recall,
-            warmup_steps=config.warmup_steps,
-            seed=config.seed,
-        )
+        options: dict[str, Any] = {
+            "ties": config.ties,
+            "filter": config.filter,
+            "recall": config.recall,
+            "warmup_steps": config.warmup_steps,
+            "seed": config.seed,
+        }
+        edges, optimizer = self.edges(config), grouped_optimizer(config, model)
+        if config.objective is None:
+            return SelectionTask(model, edges, optimizer, **options)
+        model = cast("SelectionModel", model)  # the settings refuse an objective over others
+        return ObjectiveTask(model, edges, optimizer, weights=config.weights, **options)
+
+    def load(
+        self,
+        config: TrainConfig,
+        splits: tuple[str, ...],
+        vocab: Vocab | None = None,
+        pretrained: PretrainedEncoder | None = None,
+        relations: RelationVocab | None = None,
+        labels: Sequence[Label] | None = None,
+    ) -> Splits:
+        """Splits of the corpus, which every objective makes its own examples of."""
+        from graphdep.tasks.selection.splits import SelectionSplits
+
+        found = super().load(config, splits, vocab, pretrained, relations, labels)
+        return SelectionSplits(**vars(found))
+
+    def edges(self, config: TrainConfig) -> BaseTransform:
+        """As of every family, and the marks that the model of an objective reads."""
+        from torch_geometric.transforms import Compose
+
+        from graphdep.tasks.selection.objectives import objective_edges
+
+        edges, further = super().edges(config), objective_edges(cast(SelectionConfig, config))
+        return Compose([edges, *further]) if further else edges
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return cast("SelectionTask", task).floor(outputs, split)
@@ -86,6 +117,13 @@ class SelectionFamily(TaskFamily):
         config = cast(SelectionConfig, config)
         tokens = tokens_of(cast("SelectionTask", task).model, vocab)
         return read_pair(texts, parser, tokens, relations, config.max_length, config.max_turns)
+
+    def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """How well the response fits."""
+        from graphdep.explorer.answer import Answer
+
+        score = float(cast("SelectionTask", task).model(batch).double().sigmoid()[0])
+        return [Answer("ranking", "how well the response fits", ((trees[-1].text, score),))]
 
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder

@@ -12,7 +12,7 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, ranking_metrics
-from graphdep.nn.models import SelectionModel
+from graphdep.nn.models import MatchingModel, SelectionModel
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
@@ -43,11 +43,11 @@ class SelectionTask(LearningTask):
 
     # Its name does not tell the size of the pools, and over few of them it has fewer ties than P@1.
     metrics = (RANKING["MRR"],)
-    model: SelectionModel
+    model: SelectionModel | MatchingModel
 
     def __init__(
         self,
-        model: SelectionModel,
+        model: SelectionModel | MatchingModel,
         edges: BaseTransform,
         optimizer: MakeOptimizer | None = None,
         *,
@@ -61,6 +61,8 @@ class SelectionTask(LearningTask):
         self.ties, self.filter, self.recall = ties, filter, recall
 
     def loss(self, batch: Batch) -> Tensor:
+        if isinstance(self.model, MatchingModel):
+            return self.model.loss(batch, batch.y)
         return F.binary_cross_entropy_with_logits(self(batch).float(), batch.y)
 
     def outputs(self, batch: Batch) -> Outputs:

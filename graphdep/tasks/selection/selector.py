@@ -16,7 +16,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.io.checks import check_list, check_texts
 from graphdep.io.limits import MAX_WORDS
-from graphdep.nn.models import SelectionModel
+from graphdep.nn.models import MatchingModel, SelectionModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.parsing.word_limit import WordLimit
@@ -109,7 +109,8 @@ class ResponseSelector(HubModel):
         check_family(self.checkpoint, state.config, "selection", "rankings")
         self.config = cast(SelectionConfig, state.config)
         self.device = resolve_device(device)
-        self.model, self.edges = cast(SelectionModel, task.model).to(self.device), task.edges
+        model = cast(SelectionModel | MatchingModel, task.model)
+        self.model, self.edges = model.to(self.device), task.edges
         check_weights(self.model, self.checkpoint)
         self.tokens, self.relations = tokens_of(self.model, state.vocab), state.relations
         name = parser_to_use(checkpoint, self.config.parser, parser)

@@ -6,6 +6,8 @@ from torch import Tensor, nn
 
 from graphdep.nn import models as M
 from graphdep.tasks.sentences.config import SentenceConfig
+from graphdep.tasks.sentences.tree_build import build_tree_encoder
+from graphdep.tasks.sentences.tree_settings import TREE_ENCODERS
 from graphdep.training.family.scratch import build_encoder
 
 
@@ -18,7 +20,11 @@ def build_model(
     num_classes: int,
 ) -> M.SentenceModel | M.SentencePairModel:
     """Encoder and head, not trained."""
-    return with_head(config, build_encoder(config, num_words, num_relations, vectors), num_classes)
+    if config.encoder in TREE_ENCODERS:
+        encoder = build_tree_encoder(config, num_words, vectors)
+    else:
+        encoder = build_encoder(config, num_words, num_relations, vectors)
+    return with_head(config, encoder, num_classes)
 
 
 def with_head(

@@ -13,16 +13,12 @@ from lightning import Callback
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.io.checks import check_list, check_name, check_text, shown
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
-from graphdep.parsing.word_limit import WordLimit
 from graphdep.tasks.sentences.predictor import Predictor, check_examples, place_in
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.training.runner.predictor import check_batch_size
 from graphdep.training.runner.task_estimator import TaskEstimator, plain
 
 if TYPE_CHECKING:
@@ -90,6 +86,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
     """
 
     task = "csv"
+    answers = "predictions for single texts or pairs"
+    predictor = Predictor
     called = "the classifier"
     own = ("text_columns", "label_column")
     usual_models = ("dt", "bert-dam-basic")
@@ -141,7 +139,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
                 setting is wrong.
             TrainingError: If the loss is not finite any more.
         """
-        limit = WordLimit(plain(self.max_words), plain(self.truncate))
+        limit = self._limit
         examples = [
             tuple(
                 limit.text(text, repr(place_in("X", n, column, len(row)))) for column, text in enumerate(row)
@@ -174,15 +172,11 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         Raises:
             TypeError, ValueError: As :meth:`predict`.
         """
-        check_is_fitted(self, "classes_")
-        assert self._predictor is not None
-        batch_size = plain(self.batch_size)
-        check_batch_size(batch_size)
-        self._predictor.batch_size = batch_size
-        self._predictor.limit = WordLimit(plain(self.max_words), plain(self.truncate))
-        examples = check_examples("X", X, self._predictor.config.num_texts)
-        logits = self._predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
-        self.parser_failures, self.cut_words = self._predictor.parser_failures, self._predictor.cut_words
+        predictor: Predictor = self._ready()
+        predictor.limit = self._limit
+        examples = check_examples("X", X, predictor.config.num_texts)
+        logits = predictor.outputs(examples, lambda n, c: repr(place_in("X", n, c, len(examples[0]))))
+        self.parser_failures, self.cut_words = predictor.parser_failures, predictor.cut_words
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
     def attention(self, X: Any) -> list[AttentionMap]:
@@ -195,65 +189,9 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         """
         from graphdep.training.runner.attention import attention_of
 
-        check_is_fitted(self, "classes_")
-        assert self._predictor is not None
-        known = self._predictor
+        known: Predictor = self._ready()
         examples = check_examples("X", X, known.config.num_texts)
         return [attention_of(known.task, known.state, texts, known.parser) for texts in examples]
-
-    def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the trained model, whole or not at all: a checkpoint for :meth:`load`, and for ``graphdep
-        predict`` and ``embed``.
-
-        The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
-        kept or others, ``train`` (for the floor) and ``test`` with the same ``text_columns`` and
-        ``label_column``, each by ``--set``.
-        """
-        super().save(file)
-
-    @classmethod
-    def load(
-        cls,
-        file: str | os.PathLike[str],
-        *,
-        edges: str | BaseTransform | None = None,
-        parser: str | Parser | None = None,
-        device: str | torch.device | None = None,
-        batch_size: int = 32,
-    ) -> SequenceClassifier:
-        """A trained model from what :meth:`save` wrote, or from the checkpoint of any run that classifies
-        texts or pairs of texts. No code in the file is run.
-
-        Args:
-            file: The file, such as ``best.ckpt``.
-            edges: The edges that it was trained with, or their name, where they are your own and not known by
-                the name in the file, which holds no code. What they do to a small batch shows whether they
-                are the same. (default: :obj:`None`)
-            parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
-                ``"bundled"``. (default: :obj:`None`)
-            device, batch_size: As in the class.
-
-        Raises:
-            FileNotFoundError: If there is no such file.
-            UnknownEdgesError: If the edges have to be given.
-            ValueError: If it is no checkpoint, the model does not classify, the parser has to be given, or
-                the edges are others than those of the training.
-        """
-        return cls._load(file, edges, parser, device, batch_size)
-
-    def _set(self, task: Any, state: RunState, name: str) -> None:
-        """Takes up a trained model."""
-        options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
-        predictor = Predictor(
-            task, state, self._parser_to_predict(state.config), name, progress=False, **options
-        )
-        if predictor.labels is None:
-            raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
-        # As scikit-learn's scorers of probabilities have the classes.
-        labels = predictor.labels
-        self._order = sorted(range(len(labels)), key=labels.__getitem__)
-        self._trained_edges = self.edges
-        self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.tasks.sentences.task import Sentences
+from graphdep.tasks.sentences.tree_settings import TAG_ENCODERS, TREE_ENCODERS, TREE_HEADED, TreeSettings
 from graphdep.training.family.encoder_settings import EncoderSettings
 from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset
@@ -26,15 +27,16 @@ _WHEN_FROZEN: dict[str, object] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
+class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"):
     """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
     Self-attention for Sentence Representation" where it gives them.
 
     Args:
         encoder: ``"transformer"``, over the edges, or a baseline that reads words or tree itself:
             ``"word-average"``, ``"lstm"``, ``"bilstm"``, ``"tree-lstm"``, ``"bitree-lstm"``,
-            ``"tree-transformer"``, ``"dt-rnn"``; else the name or folder of a pretrained Hugging Face
-            encoder, for the models whose names begin with ``bert``. (default: ``"transformer"``)
+            ``"tree-transformer"``, ``"dt-rnn"``, over constituents ``"tree-lstm-ct"``, ``"rntn"``; else the
+            name or folder of a pretrained Hugging Face encoder, for the models whose names begin with
+            ``bert``. (default: ``"transformer"``)
         max_distance: Longest tree path that gets a relation: the infilling threshold. (default: :obj:`2`)
         hidden_channels, num_layers, heads, relation_dim, ff_channels, dropout, relation_attention, gate,
             gate_state, untyped, start, level_embedding, position_embedding, norm_first: Of
@@ -50,8 +52,8 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
         phrases: Of ``sst-trees``: train on every phrase of the treebank's training trees that is not neutral,
             as the paper does, and not on whole sentences alone (:class:`~graphdep.datasets.SST`). (default:
             :obj:`False`)
-        **others: As in :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and
-            :class:`TrainConfig`.
+        **others: As in :class:`~graphdep.tasks.sentences.tree_settings.TreeSettings`,
+            :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and :class:`TrainConfig`.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.
@@ -83,8 +85,8 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
     layer_decay: float = setting(1.0, later=True)
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
-    encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
-    headed: ClassVar[tuple[str, ...]] = HEADED
+    encoders: ClassVar[Mapping[str, bool]] = {**SCRATCH_ENCODERS, **dict.fromkeys(TREE_ENCODERS, False)}
+    headed: ClassVar[tuple[str, ...]] = (*HEADED, *TREE_HEADED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,6 +96,7 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
             raise ValueError(f"'val_from' is not for task {self.task!r} (got {self.val_from!r})")
         if self.phrases and resolve_task(self.task).options.get("layout") != "trees":
             raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
+        self.check_node_labels()
 
     def _check_frozen(self) -> None:
         if not self.frozen:
@@ -106,6 +109,18 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
                     f"{name!r} is for an encoder that is trained; a frozen one has {usual!r} (got "
                     f"{getattr(self, name)!r})"
                 )
+
+    def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+        yield from super()._readers()
+        yield from self.tree_readers()
+
+    @property
+    def reads_constituents(self) -> bool:
+        return self.over_constituents or super().reads_constituents
+
+    @property
+    def phrases_read(self) -> bool | str:
+        return "tagged" if self.encoder in TAG_ENCODERS else super().phrases_read
 
     @property
     def num_texts(self) -> int:
@@ -120,9 +135,12 @@ class SentenceConfig(EncoderSettings, TrainConfig, kind="sentence"):
         return ("train", "val") if self.val_from == "dev" else super().splits
 
     def dataset_options(self, split: str) -> dict[str, Any]:
-        own = {} if self.val_from is None else {"val_from": self.val_from}
-        return super().dataset_options(split) | own | ({"phrases": True} if self.phrases else {})
+        own: dict[str, Any] = {} if self.val_from is None else {"val_from": self.val_from}
+        own |= {"phrases": True} if self.phrases else {}
+        return super().dataset_options(split) | own | self.tree_data()
 
     @property
     def about_data(self) -> str:
+        if self.node_labels:
+            return "with labels of all nodes"
         return "with phrases" if self.phrases else super().about_data

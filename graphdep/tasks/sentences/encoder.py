@@ -213,7 +213,8 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self._loaded is None or self._loaded[0] != key:
             parts, name = self._load_parts()
             options: dict[str, Any] = {} if isinstance(name, Parser) else {"progress": self.progress}
-            self._loaded = key, parts, resolve_parser(name, cache=self.cache, arcs=parts.arcs, **options)
+            reads = {"arcs": parts.arcs, "constituents": bool(parts.phrases), **options}
+            self._loaded = key, parts, resolve_parser(name, cache=self.cache, **reads)
         return self._loaded[1:]
 
     def _file(self) -> tuple[int, int] | None:
@@ -243,7 +244,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         parser = parser_to_use(self.checkpoint, state.config.parser, self.parser)
         device = resolve_device(self.device)
         config: Any = state.config
-        read = config.max_length if config.pretrained else None, config.arcs
+        read = config.max_length if config.pretrained else None, config.arcs, config.phrases_read
         return _Parts(encoder.to(device), state.vocab, state.relations, task.edges, *read), parser
 
     def __getstate__(self) -> dict[str, Any]:
@@ -269,12 +270,14 @@ class _Parts:
     edges: BaseTransform
     max_length: int | None = None
     arcs: str = "basic"
+    phrases: bool | str = False
 
     def encode(self, trees: list[Sentence]) -> Tensor:
         """Their vectors, on the CPU; the encoder is left in the mode that it is in."""
         if self.arcs != "basic":
             trees = enhance(trees, level=self.arcs)
         options: dict[str, Any] = {"vocab": self.vocab, "max_length": self.max_length, "arcs": self.arcs}
+        options["phrases"] = self.phrases
         options["tokens"] = getattr(self.encoder, "tokens", None)  # of a pretrained one
         examples = [trees_data([tree], self.relations, **options) for tree in trees]
         device = next(self.encoder.parameters()).device

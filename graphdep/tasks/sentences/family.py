@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
 
     from graphdep.datasets.base.text_rows import Label
+    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
@@ -154,6 +155,21 @@ class SentenceFamily(TaskFamily):
             raise ValueError(f"'texts' must be {what}, as the model was trained on (got {len(texts)})")
         return super().example(task, config, vocab, relations, texts, parser)
 
+    def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """The classes with their probabilities, or the number."""
+        from graphdep.explorer.answer import Answer
+
+        goal, logits = cast("SentenceTask", task).goal, task(batch).double().cpu()
+        if not goal.classifies:
+            return [
+                Answer("number", state.config.task, (("the model gives", float(goal.predict(logits)[0])),))
+            ]
+        labels = state.labels or range(logits.size(1))
+        order = logits[0].argsort(descending=True, stable=True).tolist()
+        shares = logits.softmax(dim=1)[0].tolist()
+        rows = [(str(labels[number]), shares[number]) for number in order]
+        return [Answer("classes", state.config.task, tuple(rows))]
+
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
         from graphdep.tasks.sentences.predict_rows import predict_rows
 
@@ -172,4 +188,4 @@ class SentenceFamily(TaskFamily):
         return mine is other or torch.equal(mine.targets(mine.compared), other.targets(other.compared))
 
     def missing_split(self, config: TrainConfig, split: str) -> str:
-        return f": give it (--set {split}=FILE)" if config.kind == "csv" else ""
+        return f": give it (--{split} FILE)" if config.kind == "csv" else ""

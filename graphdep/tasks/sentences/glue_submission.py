@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.sentences.glue import GLUE
 from graphdep.datasets.sentences.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
+from graphdep.io.leftovers import temporary_folder
 from graphdep.parsing import Parser
 from graphdep.training.runner.predictor import (
     check_batch_size,
@@ -255,8 +255,8 @@ def write_submission(output: str | os.PathLike[str], answers: Mapping[str, Seque
     check_new_folder(output)
     path = Path(os.path.realpath(output))
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as temporary:
-        whole = Path(temporary, "whole")
+    with temporary_folder(path.name, path.parent) as temporary:
+        whole = temporary / "whole"
         whole.mkdir()
         with zipfile.ZipFile(whole / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
             for file, rows in answers.items():

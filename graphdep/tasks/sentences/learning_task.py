@@ -56,7 +56,11 @@ class SentenceTask(LearningTask):
             encoder.remember(data for loader in loaders if loader is not None for data in loader.dataset)
 
     def loss(self, batch: Batch) -> Tensor:
-        return self.goal.loss(self(batch).float(), batch.y)
+        if "phrase_y" not in batch:
+            return self.goal.loss(self(batch).float(), batch.y)
+        # Of a treebank: the sum over all nodes of a sentence, as its papers have it.
+        logits, y = self.model.node_logits(batch)  # type: ignore[operator]
+        return self.goal.loss(logits.float(), y) * (y.numel() / batch.y.numel())
 
     def outputs(self, batch: Batch) -> Outputs:
         """Logits and targets."""

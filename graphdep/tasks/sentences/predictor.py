@@ -77,7 +77,9 @@ class Predictor:
         check_family(name, config, "sentence", "predictions for single texts or pairs")
         check_weights(task.model, name)
         self.config, self.state, self.name = cast(SentenceConfig, config), state, name
-        self.parser = parsing.resolve_parser(parser, arcs=self.config.arcs)
+        self.parser = parsing.resolve_parser(
+            parser, arcs=self.config.arcs, constituents=self.config.reads_constituents
+        )
         self.batch_size, self.progress, self.limit = batch_size, progress, limit
         self.device = resolve_device(device)
         self.task = cast(SentenceTask, task).to(self.device).eval()
@@ -153,6 +155,7 @@ class Predictor:
             tokens=self.tokens,
             max_length=self.config.max_length,
             arcs=self.config.arcs,
+            phrases=self.config.phrases_read,
             segment=list(range(len(trees))),
         )
         cut = 0 if self.tokens is None else int(data.cut_words.sum())

@@ -79,6 +79,43 @@ MODELS: dict[str, ModelPreset] = {
         "dt-rnn",
         lr=0.01,
     ),
+    # over constituents
+    "tree-lstm-ct": _baseline(
+        "N-ary Tree-LSTM over binarised constituents, learning rate 0.01", "tree-lstm-ct", lr=0.01
+    ),
+    "rntn": _baseline(
+        "RNTN over binarised constituents, 30 channels; with node_labels=true on the treebank's own trees, "
+        "learning rate 0.01",
+        "rntn",
+        hidden_channels=30,
+        lr=0.01,
+    ),
+    "bitree-lstm-ct": _baseline(
+        "head-lexicalised Tree-LSTM up and down binarised constituents, 150 channels, learning rate 0.01",
+        "bitree-lstm-ct",
+        hidden_channels=150,
+        lr=0.01,
+    ),
+    "tree-transformer-ct": _baseline(
+        "Tree-Transformer with branches over constituents of any number of parts", "tree-transformer-ct"
+    ),
+    "tree-transformer-dt": _baseline(
+        "Tree-Transformer with branches over the dependency tree", "tree-transformer-dt"
+    ),
+    "dc-treelstm": _baseline(
+        "DC-TreeLSTM: another Tree-LSTM makes the composition at each node, learning rate 0.01",
+        "dc-treelstm",
+        lr=0.01,
+    ),
+    "taghypertreelstm": _baseline(
+        "TagHyperTreeLSTM: tags of words and constituents make the composition, learning rate 0.01",
+        "taghypertreelstm",
+        lr=0.01,
+    ),
+    "use": _baseline(
+        "architecture of the Universal Sentence Encoder, a Transformer whose states are summed, trained here",
+        "use",
+    ),
     # on a pretrained encoder
     **PRETRAINED_MODELS,
     # in the place of USE, whose features the paper's Table 1 has

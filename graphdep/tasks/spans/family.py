@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.own_config import OwnSpanConfig
 from graphdep.tasks.spans.tasks import COLUMNS, TASKS
-from graphdep.training.family.label_columns import label_columns
+from graphdep.training.family.label_columns import label_columns, texts_of
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import nn
+    from torch_geometric.data import Data
 
     from graphdep.datasets.base.text_rows import Label
     from graphdep.datasets.spans.span_dataset import SpanDataset
+    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.parsing import Parser
+    from graphdep.sentence import Sentence
     from graphdep.tasks.spans.learning_task import SpanTask
     from graphdep.training.family.file_prediction import FilePrediction, FileRequest
     from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from graphdep.vocab import RelationVocab, Vocab
 
 LOOKUP = "lookup"
+_MOST = 12  # labels that are shown of an answer
 
 
 class SpanFamily(WordFamily):
@@ -49,13 +54,16 @@ class SpanFamily(WordFamily):
         'of spans, a .jsonl file with "spans" of "words" or of a "text", a .csv or .tsv one with `<e1>` '
         "and `<e2>` in its texts, the columns are those of texts"
     )
-    used_by = "`graphdep predict` with a file of marked spans"
+    used_by = "graphdep.SpanClassifier and `graphdep predict` with a file of marked spans"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floors: ClassVar[Mapping[str, str]] = {LOOKUP: "look-up"}
     frozen = (
         "a ridge classifier on the mean state u of the words of a span, and of a second one v (u, v, |u - v| "
         "and u * v), by the encoder before its training"
     )
+
+    def predictor(self, task: str) -> str | None:
+        return "graphdep.tasks.spans.span_classifier.SpanClassifier"
 
     def build(self, config: TrainConfig, parts: Parts) -> SpanTask:
         from graphdep.tasks.spans.build import build_span_model
@@ -90,6 +98,48 @@ class SpanFamily(WordFamily):
             seed=config.seed,
         )
 
+    def example(
+        self,
+        task: LearningTask,
+        config: TrainConfig,
+        vocab: Vocab,
+        relations: RelationVocab,
+        texts: list[str],
+        parser: Parser,
+    ) -> tuple[Data, list[Sentence]]:
+        """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, and its tree."""
+        from graphdep.data import trees_data
+        from graphdep.datasets.spans.mark_spans import mark_spans
+        from graphdep.datasets.spans.marked_text import mark_text, read_tags
+        from graphdep.datasets.spans.span_example import SpanExample
+        from graphdep.parsing import enhance
+        from graphdep.training.family.pretrained import backbone_of
+
+        if len(texts) != 1:
+            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
+        config, marked = cast(SpanConfig, config), mark_text(*read_tags(texts[0]))
+        trees = parser.parse_words([marked.words])
+        data = trees_data(
+            trees if config.arcs == "basic" else enhance(trees, level=config.arcs),
+            relations,
+            vocab=vocab,
+            tokens=backbone_of(task.model).tokens if config.pretrained else None,
+            max_length=config.max_length,
+            arcs=config.arcs,
+            phrases=config.reads_constituents,
+            segment=[0],
+        )
+        return mark_spans(data, SpanExample(marked.words, marked.spans).marks), trees
+
+    def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """The labels with their probabilities, the best first."""
+        from graphdep.explorer.answer import Answer
+
+        shares = task(batch).double().softmax(dim=1)[0].cpu()
+        order = shares.argsort(descending=True, stable=True)[:_MOST].tolist()
+        rows = [(str((state.labels or ())[number]), float(shares[number])) for number in order]
+        return [Answer("classes", state.config.task, tuple(rows))]
+
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
@@ -111,7 +161,10 @@ class SpanFamily(WordFamily):
     def readable(
         self, task: LearningTask, splits: Splits, split: str, outputs: Outputs
     ) -> dict[str, list[str]]:
-        return label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+        columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
+        dataset = splits.in_memory(split)
+        texts = texts_of(dataset.texts)  # of the split, of which the dataset may be a part
+        return columns | ({"text": [texts[n][0] for n in dataset.example_id.tolist()]} if texts else {})
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         import numpy as np

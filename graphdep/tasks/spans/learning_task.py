@@ -60,6 +60,10 @@ class SpanTask(LearningTask):
         losses = F.cross_entropy(self(batch).float(), batch.y.clamp(min=0), reduction="none")
         return (losses * known).sum() / known.sum().clamp(min=1)
 
+    def items(self, batch: Batch) -> float:
+        """Examples with a label whose spans are read."""
+        return float(((batch.y >= 0) & (batch.lost == 0)).sum())
+
     def outputs(self, batch: Batch) -> Outputs:
         """The prediction, -2 where a span has been cut away, its loss, 0 where the label is unknown, the
         target, and the number of the sentence.

@@ -71,7 +71,7 @@ class Campaign:
             relative to where there is no :obj:`raw_from`: what
             :func:`~graphdep.training.evidence.prepare.prepare` makes. (default: :obj:`None`, that of each
             task)
-        workers: Runs at once. (default: :obj:`1`)
+        workers: Runs at once, 1 at least. (default: :obj:`1`)
         retry: Try what has failed again. (default: :obj:`False`)
         settings: Settings of all runs that change no score, such as ``accelerator``. (default: none)
         say: Is told of each run. (default: :func:`print`)
@@ -98,15 +98,25 @@ class Campaign:
         settings: Mapping[str, Any] | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
+        if workers < 1:
+            raise ValueError(f"'workers' must be at least 1 (got {workers})")
         self.designs, self.runs, self.results = designs, Path(runs), Path(results)
         self.raw_from, self.root = raw_from, root
         self.workers, self.say = workers, say
         self.settings = dict(settings or {})
-        self._elsewhere: set[RunKey] = set()  # another campaign does them
+        self.retry = retry
+        self._left_out: set[RunKey] = set()  # another campaign does them, or a file is not there
+        self._said: set[str] = set()
         self.ledgers = {design.name: Ledger(self.results / f"{design.name}.csv") for design in designs}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.designs)} designs, {str(self.runs)!r})"
+
+    def take_stock(self) -> None:
+        """Brings the ledgers up to date with what the runs' folders have: what :meth:`run` begins with."""
         for design in self.designs:
             self._drop_cut_runs(design)
-            if retry:
+            if self.retry:
                 self._forget_failures(design)
         self._collect()
         for design in self.designs:
@@ -139,6 +149,7 @@ class Campaign:
         """Runs what is left for so many minutes, and ends what then still runs."""
         if self.raw_from is None and self.root is not None:
             check_list(Path(self.root))
+        self.take_stock()
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the workers, which start after it
         end = time.monotonic() + 60 * minutes
         self.runs.mkdir(parents=True, exist_ok=True)
@@ -257,13 +268,18 @@ class Campaign:
                     ledger.add(first, ledger.runs[best])
 
     def _next(self, busy: set[RunKey]) -> Job | None:
+        for ledger in self.ledgers.values():
+            ledger.refresh()  # another campaign may have done what was left
         for design, table, key in self.left():
-            if key in busy or key in self._elsewhere:
+            if key in busy or key in self._left_out:
                 continue
             try:
                 config = self.config(design, table, key)
-            except (OSError, ValueError) as error:
-                self._fail(design, key, str(error))
+            except (OSError, ValueError) as error:  # of the call, not of the run: the next call may have it
+                self._left_out.add(key)
+                if str(error) not in self._said:
+                    self._said.add(str(error))
+                    self.say(f"left out: {error}")
                 continue
             done = sum(state.done for state in self.states())
             title = " ".join(filter(None, [design.name, table.name, key.row, f"seed {key.seed}", key.tune]))
@@ -278,7 +294,7 @@ class Campaign:
             return
         design = next(design for design in self.designs if design.name == job.design)
         if answer == BUSY:
-            self._elsewhere.add(job.key)
+            self._left_out.add(job.key)
             self.say(f"left out, {BUSY}: {job.title}")
         elif isinstance(answer, str):
             self._fail(design, job.key, answer)

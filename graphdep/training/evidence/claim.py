@@ -41,6 +41,7 @@ class Claim:
         table: The table of the design. (default: its only or first one)
         metric: The score, as in results. (default: that of the design)
         published: The difference in the source, in words. (default: ``""``)
+        posthoc: Whether it was made after the runs had been seen. (default: :obj:`False`)
 
     Raises:
         ValueError: If a value is none of those.
@@ -63,6 +64,7 @@ class Claim:
     table: str = ""
     metric: str = ""
     published: str = ""
+    posthoc: bool = False
 
     def __post_init__(self) -> None:
         if not self.name or any(letter.isspace() for letter in self.name):

@@ -8,7 +8,7 @@ import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -93,10 +93,7 @@ class Design:
         tables = tuple(_table(values, one, files, tune) for one in values.get("tables", [{"name": ""}]))
         if tuned_on is not None:
             tables = _tuned_on(tables, tuned_on, tune)
-        claims = tuple(
-            Claim(**{"table": tables[0].name, "metric": values["metric"], **one})
-            for one in values.get("claims", [])
-        )
+        claims = tuple(_claim(values, tables[0], one) for one in values.get("claims", []))
         design = cls(
             name=name,
             title=values["title"],
@@ -152,6 +149,13 @@ class Design:
                     raise ValueError(f"claim {claim.name}: no row {row!r}; there are {', '.join(rows)}")
 
 
+def _claim(values: Mapping[str, Any], first: Table, own: Mapping[str, Any]) -> Claim:
+    known = {each.name for each in fields(Claim)}
+    needed = [each.name for each in fields(Claim) if each.default is MISSING]
+    _check_keys("a claim", own, known, needed)
+    return Claim(**{"table": first.name, "metric": values["metric"], **own})
+
+
 def _table(
     values: Mapping[str, Any], own: Mapping[str, Any], files: Mapping[str, str], tune: Mapping[str, Any]
 ) -> Table:
@@ -162,6 +166,8 @@ def _table(
     settings = {**values.get("settings", {}), **own.get("settings", {})}
     texts = [f"{name}={value}" for name, value in settings.items() if isinstance(value, str)]
     settings |= parse_settings(texts, values["task"])  # TOML has no value for none
+    if isinstance(given.get("rows"), str):
+        raise ValueError(f"'rows' must be a list of names (got {given['rows']!r})")
     rows, seeds = tuple(given.get("rows", ())), given["seeds"]
     if not rows or len({*rows}) < len(rows):
         raise ValueError(f"'rows' must name at least one, each once (got {list(rows)})")

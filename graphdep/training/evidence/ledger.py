@@ -55,8 +55,20 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.runs: dict[RunKey, dict[str, float]] = {}
-        if self.path.exists():
+        self._seen: tuple[int, int] | None = None
+        self.refresh()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {len(self.runs)} runs)"
+
+    def refresh(self) -> None:
+        """Reads what another process has written since."""
+        if not self.path.exists():
+            return
+        found = os.stat(self.path)
+        if (found.st_ino, found.st_mtime_ns) != self._seen:  # each write makes a file of its own
             self._read()
+            self._seen = found.st_ino, found.st_mtime_ns
 
     def _read(self) -> None:
         text = self.path.read_text(encoding="utf-8")

@@ -92,11 +92,11 @@ def _row(
     if len(seeds) < table.seeds:
         row["verdict"] = "running" if seeds else "not run"
         return {name: str(value) for name, value in row.items()}
-    row["scores"] = _digest([[score[seed] for seed in seeds] for score in scores])
+    row["scores"] = scores_digest(*({seed: score[seed] for seed in seeds} for score in scores))
     found = (
         _found_before(before, row)
         or _by_examples(campaign, design, table, claim)
-        or _by_seeds(*([score[seed] for seed in seeds] for score in scores))
+        or over_seeds(*([score[seed] for seed in seeds] for score in scores))
     )
     # As they are written: what is read again must lead to the same row.
     found |= {name: float(_text(found[name])) for name in NUMBERS}
@@ -112,19 +112,25 @@ def _row(
 
 def _nothing_learnt(ledger: Ledger, table: Table, claim: Claim, metric: Metric) -> str | None:
     """Why rows conclude nothing: a pretrained encoder's is no better than the encoder before its training, or
-    those of an equality both are no better than no skill.
+    none of an equality is better than no skill by what the claim calls an effect.
     """
     low: dict[str, list[str]] = {"floor_frozen_": [], "floor_": []}
     for floor in low:
         for row in (claim.a, claim.b):
             mine, its = (ledger.scores(table.digest, row, f"{of}{claim.metric}") for of in ("", floor))
-            if its and not metric.is_better(*(statistics.fmean(scores.values()) for scores in (mine, its))):
+            least = claim.smallest if floor == "floor_" else 0.0
+            means = [statistics.fmean(scores.values()) for scores in (mine, its) if scores]
+            if its and not _above(means[0], means[1], least, metric):
                 low[floor].append(row)
     if low["floor_frozen_"]:
         return f"undecided ({low['floor_frozen_'][0]} is no better than the encoder before its training)"
     if claim.expected == "equal" and len(low["floor_"]) == 2:
         return "undecided (both rows are no better than no skill)"
     return None
+
+
+def _above(mine: float, floor: float, least: float, metric: Metric) -> bool:
+    return metric.is_better(mine, floor + least if metric.maximize else floor - least)
 
 
 def _text(value: Any) -> str:
@@ -136,7 +142,9 @@ def said(claim: Claim) -> dict[str, str]:
     return {name: _text(getattr(claim, name)) for name in ("metric", "a", "b", "expected", "smallest")}
 
 
-def _digest(scores: Sequence[Sequence[float]]) -> str:
+def scores_digest(a: Mapping[int, float], b: Mapping[int, float]) -> str:
+    """Column ``scores`` of two rows' scores, by seed: a difference of other scores is out of date."""
+    scores = [[score[seed] for seed in sorted(a.keys() & b.keys())] for score in (a, b)]
     return hashlib.sha256(json.dumps(scores).encode()).hexdigest()[:12]
 
 
@@ -157,14 +165,14 @@ def _by_examples(campaign: Campaign, design: Design, table: Table, claim: Claim)
     name = claim.metric.removeprefix("test_")
     if any(len(side) < table.seeds for side in sides) or name not in names:
         return None
-    a, b = (",".join(str(side[seed]) for seed in sorted(side)) for side in sides)
+    a, b = ([side[seed] for seed in sorted(side)] for side in sides)
     compared = compare_runs(a, b, metric=name, samples=_SAMPLES)
     found = {**compared, **compared["metrics"][name]}
     return {key: found[key] for key in HEADER if key in found and key not in ("a", "b", "verdict")}
 
 
-def _by_seeds(a: Sequence[float], b: Sequence[float]) -> dict[str, Any]:
-    """The paired difference over seeds, these examples taken as given."""
+def over_seeds(a: Sequence[float], b: Sequence[float]) -> dict[str, Any]:
+    """The paired difference over seeds, these examples taken as given: as a row of ``claims.csv`` has it."""
     found = {"score_a": statistics.fmean(a), "score_b": statistics.fmean(b), "over": "seeds"}
     differences = [one - other for one, other in zip(a, b)]
     spread = statistics.stdev(differences) if len(differences) > 1 else math.inf

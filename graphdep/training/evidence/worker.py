@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import os
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Mapping
@@ -15,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from graphdep.io.end_with_parent import end_with_parent
 from graphdep.training.evidence.ledger import RunKey
 from graphdep.training.runner.folder_in_use import FolderInUseError
 
@@ -80,9 +78,9 @@ class Worker:
 
 def _work(pipe: Connection, log: Path) -> None:
     """Does jobs until nobody sends one."""
-    from rich.console import Console
+    from graphdep.io.plain_console import plain_console
 
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     held: dict[str, Any] = {}
     with open(log, "a", encoding="utf-8", buffering=1) as file:
         sys.stdout = sys.stderr = file
@@ -92,20 +90,12 @@ def _work(pipe: Connection, log: Path) -> None:
             except EOFError:
                 return
             try:
-                answer: Any = _run(job, held, Console(file=file, width=120))
+                answer: Any = _run(job, held, plain_console(file=file, width=120))
             except FolderInUseError:
                 answer = BUSY
             except Exception:  # whatever one run dies of must not lose the others
                 answer = traceback.format_exc()
             pipe.send(answer)
-
-
-def _end_with_parent() -> None:
-    """Ends this process, in the middle of a run as well, when the one that started it is gone, however."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:

@@ -19,10 +19,11 @@ from graphdep.vocab import RelationVocab, Vocab
 
 EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
 """Settings that are options of edge presets, too."""
-_UTTERANCES = [Sentence(["a", "b"], [0, 1], ["root", "dep"])] * 2
-PROBE = with_marks(Batch.from_data_list([to_data(_UTTERANCES, vocab=Vocab([]), relations=RelationVocab())]))
-"""Two utterances of two words, in a batch as in training, with marks for edges that read them: shows what
-edges are made of.
+_UTTERANCES = [Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])] * 2
+_PROBE = to_data(_UTTERANCES, vocab=Vocab([]), relations=RelationVocab(), phrases="spans")
+PROBE = with_marks(Batch.from_data_list([_PROBE]))
+"""Two utterances of two words, in a batch as in training, with marks and constituents for edges that read
+them: shows what edges are made of.
 """
 _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomTree(seed),
@@ -31,11 +32,24 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "reversed": lambda seed: T.ReversedTree(),
     **{name: functools.partial(T.NoisyTree, share) for name, share in NOISY_TREES.items()},
 }
+# The same of constituents.
+_BRACKETS: dict[str, Callable[[int], BaseTransform]] = {
+    "random": lambda seed: T.RandomBrackets(seed),
+    "random-labels": lambda seed: T.RandomBrackets(seed, labels="keep"),
+    "chain": lambda seed: T.RightBrackets(),
+}
 
 
 def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
     """The controls that replace word order and parse, where the settings name them, and then the edges."""
     parts = [*([_TREES[config.trees](config.seed)] if config.trees in _TREES else []), *edges]
+    if config.reads_constituents and config.trees in _TREES:
+        if config.trees not in _BRACKETS:
+            raise ValueError(
+                f"'trees' cannot be {config.trees!r} where edges read constituents: their controls are "
+                f"{', '.join(_BRACKETS)}"
+            )
+        parts.insert(0, _BRACKETS[config.trees](config.seed))
     if config.word_order == "shuffled":
         parts.insert(0, T.ShuffledPositions(config.seed))
     return parts[0] if len(parts) == 1 else Compose(parts)

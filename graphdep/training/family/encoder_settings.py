@@ -11,12 +11,13 @@ from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.scratch_settings import CONVS, ScratchSettings
 from graphdep.training.family.setting import setting
-from graphdep.transforms import PRESETS, preset_options
+from graphdep.transforms import PHRASE_PRESETS, PRESETS, preset_options
+from graphdep.transforms.registry import is_own
 
 _LINKS = ("both", "to_word", "to_relation", "none")
 _POSITIONS = ("sequence", "dependent", "zero", "none")
 # Which settings only some models read.
-_OF_PIECES = ("pieces", "max_length")
+_OF_PIECES = ("pieces", "max_length", "batch_pieces")
 _OF_TERMS = ("relation_terms", "relation_start")
 _OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
 _OF_STRUCTURE = ("start", "embedding_scale", "position_embedding", "norm_first")
@@ -24,7 +25,7 @@ _OF_SCORES = ("gate", "relation_dim")
 _OF_GATES = ("gate_state", "untyped")
 _OF_EDGES = ("max_distance", "directions", "pieces")
 _OF_PLACES = ("dependent_places", "places_from")
-_OF_NODES = ("links", "cls_links", "relation_links", "relation_position", "type_embedding")
+_OF_NODES = ("links", "cls_links", "relation_position", "type_embedding")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +46,23 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         arcs: ``"basic"``, or of an enhanced graph (:func:`~graphdep.parsing.enhance`) ``"ud"``, ``"ud++"``,
             or by pybart ``"enhanced"``, ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
             (default: ``"basic"``)
+        constituents: The edges read constituents, which the parser has to give; those of ``"constituents"``
+            and ``"same-constituent"`` do so anyhow, so that it is for edges of your own.
+            (default: :obj:`False`)
         pieces: ``"first"`` or ``"all"``: which pieces of a word stand for it in edges; :obj:`None` for the
             edges' own choice. (default: :obj:`None`)
-        links, cls_links, relation_links, relation_position: Of edges ``"dam"``: which of a word and its
-            relation node reads the other (``"both"``, ``"to_word"``, ``"to_relation"``, ``"none"``), whether
-            [CLS] and relation nodes see one another, whether relation nodes of one word do, and their
-            positions (``"sequence"``, ``"dependent"``, ``"zero"``, or ``"none"``, no segment either, see
-            :class:`~graphdep.transforms.RelationNodes`). (default: ``"both"``, :obj:`True`,
+        links, cls_links, relation_links, relation_position: Of edges ``"dam"``, and but for
+            :obj:`relation_links` of ``"constituents"``, whose phrase nodes stand for relation nodes: which of
+            a word and its relation node reads the other (``"both"``, ``"to_word"``, ``"to_relation"``,
+            ``"none"``), whether [CLS] and relation nodes see one another, whether relation nodes of one word
+            do, and their positions (``"sequence"``, ``"dependent"``, ``"zero"``, or ``"none"``, no segment
+            either, see :class:`~graphdep.transforms.RelationNodes`). (default: ``"both"``, :obj:`True`,
             :obj:`False`, ``"sequence"``)
         type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
         max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)
+        batch_pieces: Pieces of a batch of a pretrained encoder at most: a batch with long examples ends
+            before it has more, and so has fewer than :obj:`batch_size`. What fine-tuning holds in memory goes
+            by them. Batches of 32 examples of 128 pieces are never cut. (default: :obj:`4096`)
         windows: Of a pretrained encoder with layers that see only the places around a word: ``"own"`` keeps
             to them, ``"dropped"`` takes all edges there, too. (default: ``"own"``)
         **others: As in :class:`PretrainedSettings` and :class:`ScratchSettings`.
@@ -64,6 +72,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
     relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True, later=True)
     scaling: str = setting("paper", choices=("paper", "code"), defines=True, later=True)
     arcs: str = setting("basic", choices=ARCS, defines=True, later=True)
+    constituents: bool = setting(False, defines=True, later=True)
     pieces: str | None = setting(None, choices=(None, "first", "all"), defines=True, later=True)
     links: str = setting("both", choices=_LINKS, defines=True, later=True)
     cls_links: bool = setting(True, defines=True, later=True)
@@ -73,6 +82,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
     windows: str = setting("own", choices=("own", "dropped"), defines=True, later=True)
     # [CLS], a piece of each of two sentences, two [SEP].
     max_length: int = setting(128, at_least=5, published=True, free=True, later=True)
+    batch_pieces: int = setting(4096, free=True, later=True)
 
     any_encoder: ClassVar[bool] = True
 
@@ -87,10 +97,21 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
     def pretrained(self) -> bool:
         return self.encoder not in self.encoders
 
+    @property
+    def most_pieces(self) -> int | None:
+        return self.batch_pieces if self.pretrained else None
+
     def dataset_options(self, split: str) -> dict[str, Any]:
         options: dict[str, Any] = super().dataset_options(split)  # type: ignore[misc]
         options |= {} if self.arcs == "basic" else {"arcs": self.arcs}
+        read = self.phrases_read  # type: ignore[attr-defined]
+        options |= {"constituents": read} if self.reads_constituents else {}
         return {**options, "max_length": self.max_length} if self.pretrained else options
+
+    @property
+    def reads_constituents(self) -> bool:
+        """Whether the edges read constituents."""
+        return self.constituents or self.edges in PHRASE_PRESETS
 
     def data_settings(self) -> dict[str, Any]:
         # The encoder's tokenizer cuts words into pieces.
@@ -139,20 +160,24 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         """
         terms = self.pretrained and self.relation_attention
         dam = self.pretrained and self.edges == "dam"
+        nodes = dam or (self.pretrained and self.edges == "constituents")
         yield _OF_PIECES, "a pretrained encoder", self.pretrained
         yield ("windows",), "a pretrained encoder", self.pretrained
         yield ("vectors_scale",), "'vectors'", self.vectors is not None
         yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
         yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
         yield _OF_PLACES, "encoder='dt-rnn'", self.encoder == "dt-rnn"
-        yield _OF_NODES, "edges='dam' on a pretrained encoder", dam
+        yield _OF_NODES, "edges='dam' on a pretrained encoder, or 'constituents'", nodes
+        yield ("relation_links",), "edges='dam' on a pretrained encoder", dam
+        own = self.edges is not None and is_own(self.edges)
+        yield ("constituents",), "edges of your own (those of the presets know what they read)", own
         if self.pretrained:
             score = terms and self.relation_terms == "score"
             yield _OF_SCORES, "relation_attention with relation_terms='score'", score
             yield _OF_GATES, "a gate of relation scores", score and self.gate is not None
             yield (*_OF_SIZES, *_OF_STRUCTURE), "an encoder that is trained from scratch", False
             for name in _OF_EDGES:
-                takers = [edges for edges in PRESETS if name in preset_options(edges)]
+                takers = [edges for edges in (*PRESETS, *PHRASE_PRESETS) if name in preset_options(edges)]
                 read = self.edges is not None and name in preset_options(self.edges)
                 yield (name,), f"edges {', '.join(takers)}", read
         yield (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
 
     from graphdep.datasets.base.text_rows import Label
+    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
@@ -219,9 +220,21 @@ class TaskFamily(ABC):
             tokens=backbone_of(task.model).tokens if config.pretrained else None,
             max_length=getattr(config, "max_length", None),
             arcs=arcs,
+            phrases=config.phrases_read,
             segment=[*range(len(trees))],
         )
         return data, trees
+
+    def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
+        """What a trained model says of one example, for people, by default nothing.
+
+        Args:
+            task: The trained model.
+            state: What its checkpoint knows beside the weights, a :class:`~graphdep.training.RunState`.
+            batch: The example with its edges, as a batch on the device of the model.
+            trees: The tree of each utterance.
+        """
+        return []
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
         """A file with what a trained model predicts for it: ``graphdep predict``.

@@ -1,12 +1,14 @@
-"""The names of labels beside the numbers that metrics compare."""
+"""The names of labels, and texts, beside the numbers that metrics compare."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
+
+T = TypeVar("T")
 
 
 def label_columns(
@@ -26,3 +28,13 @@ def label_columns(
         column: [names[int(number)] if number >= 0 else "" for number in numbers]
         for column, numbers in columns.items()
     }
+
+
+def texts_of(read: Callable[[], list[T]]) -> list[T]:
+    """What a dataset reads of its raw files; nothing where they are gone, and only what was made of them is
+    left.
+    """
+    try:
+        return read()
+    except FileNotFoundError:
+        return []

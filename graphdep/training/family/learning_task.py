@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import lightning as L
 import numpy as np
@@ -16,7 +16,9 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.metrics import Metric
-from graphdep.training.family.ranks import example_numbers, gather_rows
+from graphdep.nn.attention import attach_layout
+from graphdep.training.family.ranks import example_numbers, gather_rows, mean_of_processes
+from graphdep.training.family.shared_batches import SharedBatches
 
 Outputs = tuple[Tensor, ...]
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
@@ -112,6 +114,12 @@ class LearningTask(L.LightningModule, ABC):
         """
         return None
 
+    def items(self, batch: Batch) -> float:
+        """Over how many items :meth:`loss` is a mean, which is what processes that share a batch weigh their
+        parts by. By default examples.
+        """
+        return batch.num_graphs
+
     def rows(self, batch: Batch) -> Tensor:
         """The example, counted within the batch, of each row of :meth:`outputs`: by default a row an
         example.
@@ -124,38 +132,63 @@ class LearningTask(L.LightningModule, ABC):
         optimizer = self.make_optimizer(self.parameters())
         if self.warmup_steps is None:
             return optimizer
-        schedule = LinearSchedule(self.warmup_steps, int(self.trainer.estimated_stepping_batches))
+        schedule = LinearSchedule(self.warmup_steps, self._updates())
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: schedule(step))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
-    def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        return self.edges(batch)
+    def _updates(self) -> int:
+        """Updates of the whole training."""
+        updates = self.trainer.estimated_stepping_batches
+        if updates > 0 and math.isfinite(updates):
+            return int(updates)
+        # Batches by tokens are another number in each epoch, which Lightning does not know.
+        batches = cast(Any, self.trainer.train_dataloader).batch_sampler
+        return int(batches.count(self.trainer.max_epochs))
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        batch = self.edges(batch)
+        has_pairs = batch.edge_index is not None or "clique" in batch
+        # On its way to a GPU with the layout, which would wait for the GPU there many times.
+        return attach_layout(batch, self.device) if has_pairs and self.device.type != "cpu" else batch
+
+    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        if device.type != "cuda":
+            return super().transfer_batch_to_device(batch, device, dataloader_idx)
+        # From pinned memory the batch is copied while the GPU goes on, and nothing waits.
+        return batch.pin_memory().to(device, non_blocking=True)
 
     def forward(self, batch: Batch) -> Tensor:
         """The model's output for a batch that has edges."""
         return self.model(batch)
 
     def on_train_epoch_start(self) -> None:
-        torch.manual_seed(epoch_seed(self.seed, self.current_epoch))
+        # Further processes have further examples, and so a dropout of their own.
+        torch.manual_seed(epoch_seed(self.seed + self.global_rank, self.current_epoch))
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         loss = self.loss(batch)
-        if not torch.isfinite(loss):
+        whole, examples = loss, batch.num_graphs
+        if self._trainer is not None and self.trainer.world_size > 1:
+            batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
+            counts = not isinstance(batches, SharedBatches) or batches.counts(batch_idx)
+            items = self.items(batch) if counts else 0
+            loss, whole, examples = mean_of_processes(loss, items, counts * examples)
+        if not torch.isfinite(whole):
             raise TrainingError(
-                f"the loss became {loss.item()} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
+                f"the loss became {whole.item()} in epoch {self.current_epoch + 1}, batch {batch_idx + 1}: "
                 "try a smaller learning rate (--set lr=...) or precision=32-true"
             )
-        self.log_loss("train_loss", loss, batch)
+        self.log_loss("train_loss", whole, examples)
         return loss
 
-    def log_loss(self, name: str, loss: Tensor, batch: Batch) -> None:
+    def log_loss(self, name: str, loss: Tensor, examples: int) -> None:
         """Logs the mean of a loss over the examples of an epoch, those of all processes."""
         self.log(
             name,
             loss.detach(),
             on_step=False,
             on_epoch=True,
-            batch_size=batch.num_graphs,
+            batch_size=examples,
             sync_dist=True,
         )
 

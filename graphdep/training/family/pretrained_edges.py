@@ -12,7 +12,7 @@ from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
 from graphdep.training.family.encoder_settings import EncoderSettings
-from graphdep.transforms._identity import probe, with_marks
+from graphdep.transforms._identity import phrase_probe, with_marks
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ def _options(config: EncoderSettings) -> dict[str, Any]:
     options |= {"scope": "example", "overview": ("CLS",) if config.cls_links else ()}
     if config.pieces is not None:
         options["pieces"] = config.pieces
+    if config.edges == "constituents":
+        named = {"to_relation": "to_phrase", "dependent": "first"}
+        direction, position = config.links, config.relation_position
+        options |= {"direction": named.get(direction, direction), "position": named.get(position, position)}
     if config.edges == "dam":
         options |= {"direction": config.links, "position": config.relation_position}
     return options
@@ -60,14 +64,16 @@ def _options(config: EncoderSettings) -> dict[str, Any]:
 def _probe(edges: BaseTransform) -> Any:
     """A pair of texts of two words each, with the edges."""
     tokens, relations = VocabTokens(Vocab([])), RelationVocab()
-    text = EncodedUtterance.of(Sentence(["a", "b"], [0, 1], ["root", "dep"]), tokens, relations)
+    sentence = Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])
+    text = EncodedUtterance.of(sentence, tokens, relations, phrases=True)
     batch = Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)])
     return edges(with_marks(batch))
 
 
 def adds_nodes(edges: BaseTransform) -> bool:
-    """Whether edges bring relation nodes."""
-    return bool((_probe(edges).node_type == NodeType.RELATION).any())
+    """Whether edges bring relation or phrase nodes."""
+    kinds = _probe(edges).node_type
+    return bool(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).any())
 
 
 def check_nodes(config: EncoderSettings, encoder: PretrainedEncoder) -> None:
@@ -84,7 +90,7 @@ def check_nodes(config: EncoderSettings, encoder: PretrainedEncoder) -> None:
 
 def root_sees_words(edges: BaseTransform) -> bool:
     """Whether some ROOT, whose state stands for the sentence, sees a word."""
-    data = edges(probe().clone())
+    data = edges(phrase_probe().clone())
     source, target = A.AttentionLayout.of(data).pairs
     kinds = data.node_type
     return bool(((kinds[target] == NodeType.ROOT) & (kinds[source] != NodeType.ROOT)).any())

@@ -39,6 +39,31 @@ def gather_rows(rows: tuple[Tensor, ...], number: Tensor | None) -> tuple[Tensor
     return tuple(column[kept] for column in joined)
 
 
+def mean_of_processes(loss: Tensor, items: float, examples: int) -> tuple[Tensor, Tensor, int]:
+    r"""A loss that is a mean over items, from those of all processes: as one process has it of all items.
+
+    .. math::
+        \ell = \frac{\sum_r n_r \ell_r}{\sum_r n_r}
+
+    DDP averages the gradients of :math:`R` processes, so that each has to take those of
+    :math:`R\, n_r \ell_r / \sum_r n_r`.
+
+    Args:
+        loss: The mean :math:`\ell_r` of this process.
+        items: The number :math:`n_r` of its items; 0 where what it has does not count.
+        examples: Its examples that count.
+
+    Returns:
+        What to take gradients of, :math:`\ell`, and the examples of all processes.
+    """
+    own = loss.detach().double()
+    total = torch.stack([own * items, own.new_tensor(items), own.new_tensor(examples)])
+    dist.all_reduce(total)
+    whole, number, together = total.tolist()
+    share = dist.get_world_size() * items / max(number, 1.0)
+    return loss * share, loss.new_tensor(whole / max(number, 1.0)), int(together)
+
+
 def example_numbers(loader: Any, seen: list[Tensor]) -> Tensor | None:
     """The numbers in the split of examples that were counted as a loader gave them.
 

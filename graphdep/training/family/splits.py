@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, Sampler, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader, Dataset, Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader as GraphLoader
 
 from graphdep.data import StoredBatches
@@ -17,6 +17,7 @@ from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.datasets.base.text_rows import Label
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.training.family.learning_task import epoch_seed
+from graphdep.training.family.shared_batches import SharedBatches
 from graphdep.training.family.token_batches import TokenBatchSampler
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.vocab import RelationVocab, Vocab
@@ -46,6 +47,9 @@ class EpochSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         generator = torch.Generator().manual_seed(epoch_seed(self.seed, self.epoch))
         yield from torch.randperm(self.size, generator=generator).tolist()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size}, seed={self.seed}, epoch={self.epoch})"
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,12 @@ class Splits:
         """The split that runs are compared on: for testing, or where there is none, for validation."""
         return "test" if "test" in self.datasets else "val"
 
-    def loader(self, split: str, config: TrainConfig, *, shuffle: bool = False) -> DataLoader:
-        """Batches of a split; shuffled, in an order that each epoch has its own."""
+    def loader(
+        self, split: str, config: TrainConfig, *, shuffle: bool = False, shared: bool = False
+    ) -> DataLoader:
+        """Batches of a split; shuffled, in an order that each epoch has its own; shared, the part of each
+        batch that this process has among those that have met.
+        """
         dataset = self.datasets[split]
         order: Sampler[int] = (
             EpochSampler(len(dataset), config.seed) if shuffle else SequentialSampler(dataset)
@@ -108,6 +116,13 @@ class Splits:
         if config.batch_tokens is not None:
             sizes = example_sizes(self.in_memory(split))
             batches = {"batch_sampler": TokenBatchSampler(order, sizes, config.batch_tokens)}
+        elif (most := config.most_pieces) is not None:
+            sizes = example_sizes(self.in_memory(split))
+            if int(sizes.topk(min(config.batch_size, sizes.numel())).values.sum()) > most:
+                batches = {"batch_sampler": TokenBatchSampler(order, sizes, most, config.batch_size)}
+        if shared:
+            whole = batches.get("batch_sampler") or BatchSampler(order, config.batch_size, drop_last=False)
+            batches = {"batch_sampler": SharedBatches(whole)}
         batches |= {"num_workers": config.num_workers, "persistent_workers": config.num_workers > 0}
         # A generator of its own: the loader would draw from the global one, and change the dropout after it.
         batches["generator"] = torch.Generator().manual_seed(config.seed)

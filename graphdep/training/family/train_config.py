@@ -236,6 +236,21 @@ class TrainConfig:
         return False
 
     @property
+    def most_pieces(self) -> int | None:
+        """Nodes of a batch of :obj:`batch_size` examples at most; :obj:`None` for no limit."""
+        return None
+
+    @property
+    def reads_constituents(self) -> bool:
+        """Whether the edges read constituents, which the parser then has to give."""
+        return False
+
+    @property
+    def phrases_read(self) -> bool | str:
+        """What of constituents goes into the data: nothing, they, or ``"tagged"``, words' tags as well."""
+        return self.reads_constituents
+
+    @property
     def reads_labels(self) -> bool:
         """Whether the model would be another one without the labels of arcs."""
         return self.edges is not None and "labels" in preset_options(self.edges)
@@ -375,7 +390,8 @@ class TrainConfig:
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")
         if self._parser != "gold":
-            check_parser(self._parser, getattr(self, "arcs", "basic"))
+            arcs = getattr(self, "arcs", "basic")
+            check_parser(self._parser, arcs, constituents=self.reads_constituents)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

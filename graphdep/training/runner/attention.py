@@ -6,11 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from graphdep.data import NodeType
+from graphdep.explorer.word_nodes import WordNodes
 from graphdep.io.checks import check_texts
 from graphdep.nn.conv import SIAConv
 from graphdep.nn.models import FrozenEncoder, TreeTransformer
@@ -19,11 +18,11 @@ from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.learning_task import LearningTask
+from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task
 from graphdep.training.runner.predictor import check_weights, parser_to_use
 from graphdep.visualization import AttentionMap
 from graphdep.visualization.weights import ATTENTION, Layer, attention_layers
-from graphdep.vocab import RelationVocab
 
 
 def attention_map(
@@ -57,14 +56,35 @@ def attention_map(
     task, state = load_task(checkpoint)
     check_weights(task.model, os.fspath(checkpoint))
     own = parser_to_use(checkpoint, state.config.parser, parser)
-    arcs = getattr(state.config, "arcs", "basic")
-    return attention_of(task, state, texts, resolve_parser(own, arcs=arcs))
+    return attention_of(task, state, texts, parser_for(state.config, own))
+
+
+def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
+    """The parser that gives what the edges of a run read."""
+    arcs = getattr(config, "arcs", "basic")
+    return resolve_parser(name, arcs=arcs, constituents=config.reads_constituents)
 
 
 def attention_of(
     task: LearningTask, state: RunState, texts: str | Sequence[str], parser: Parser
 ) -> AttentionMap:
     """As :func:`attention_map`, of a model that is loaded."""
+    data, trees = example_of(task, state, texts, parser)
+    batch: Data = task.edges(Batch.from_data_list([data]).to(task.device))
+    layers = named_layers(task, state.config.model, batch)
+    nodes = WordNodes.of(batch, [tree.form for tree in trees], state.relations)
+    return AttentionMap.of(nodes.names, nodes.special, nodes.entry, layers)
+
+
+def example_of(
+    task: LearningTask, state: RunState, texts: str | Sequence[str], parser: Parser
+) -> tuple[Data, list[Sentence]]:
+    """The example that a model reads, without edges, and its trees.
+
+    Raises:
+        TypeError: If something is no text.
+        ValueError: If the texts are not as many as the model takes, or too long for it.
+    """
     texts = [texts] if isinstance(texts, str) else texts
     check_texts("texts", texts, "text")
     config = state.config
@@ -72,9 +92,16 @@ def attention_of(
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
         raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")
-    batch: Data = task.edges(Batch.from_data_list([data]).to(task.device))
-    layers = _layers_over_words(task, config.model, batch)
-    return AttentionMap.of(*_words_of(batch, trees, state.relations), _named(layers))
+    return data, trees
+
+
+def named_layers(task: LearningTask, model: str, batch: Data) -> list[tuple[str, Tensor, Tensor]]:
+    """Name, pairs and weights of each layer over the words of an example with edges.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    return _named(_layers_over_words(task, model, batch))
 
 
 def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]:
@@ -106,31 +133,3 @@ def _named(layers: Sequence[Layer]) -> list[tuple[str, Tensor, Tensor]]:
         count[kind] += 1
         named.append((f"{kind} {count[kind]}", pairs, alpha))
     return named
-
-
-def _words_of(
-    data: Data, trees: Sequence[Sentence], relations: RelationVocab
-) -> tuple[list[str], list[bool], Tensor]:
-    """Words and names of special nodes, which are special, and the entry of each node."""
-    names: list[str] = []
-    special: list[bool] = []
-    entry: list[int] = []
-    previous: tuple[int, ...] | None = None
-    columns = (data.node_type, data.utterance, data.word, data.governor_index, data.deprel)
-    for kind, utterance, word, governor, deprel in zip(*(column.tolist() for column in columns)):
-        # The pieces of an empty node have its first one for a governor.
-        own = (utterance, word, governor if word < 0 else -1) if kind == NodeType.WORD else None
-        if own is None or own != previous:
-            special.append(own is None or word < 0)
-            names.append(_name(kind, trees[utterance].form[word] if word >= 0 else None, relations, deprel))
-        entry.append(len(names) - 1)
-        previous = own
-    return names, special, torch.tensor(entry)
-
-
-def _name(kind: int, form: str | None, relations: RelationVocab, deprel: int) -> str:
-    if form is not None:
-        return form
-    if kind == NodeType.RELATION:
-        return f"[{relations.label(deprel)}]"
-    return "[EMPTY]" if kind == NodeType.WORD else f"[{NodeType(kind).name}]"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import lightning as L
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from graphdep.io.plain_console import plain_console
 
 
 class BatchBar:
@@ -25,9 +28,11 @@ class BatchBar:
         self.close()
         if not self.console.is_terminal or self.console.quiet:
             return
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        what_it_is = TextColumn("{task.description}", markup=False)
+        columns = (what_it_is, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=self.console, transient=True)
-        self._task = self._bar.add_task(what, total=total)
+        # Batches by tokens are as many as they turn out to be.
+        self._task = self._bar.add_task(what, total=total if math.isfinite(total) else None)
         self._bar.start()
 
     def advance(self) -> None:
@@ -50,7 +55,7 @@ class ScoringBar(L.Callback):
     """
 
     def __init__(self, what: str, console: Console | None = None) -> None:
-        self.what, self.bar = what, BatchBar(console or Console(stderr=True))
+        self.what, self.bar = what, BatchBar(console or plain_console(stderr=True))
 
     def on_predict_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self.bar.start(self.what, float(sum(trainer.num_predict_batches)))

@@ -30,6 +30,7 @@ from graphdep.vocab import RelationVocab, Vocab
 from graphdep.vocab.pieces import vocab_from_state
 
 FORMAT = "graphdep checkpoint 1"
+_LARGEST_VECTOR = 16_384
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "format": str,
     "config": dict,
@@ -54,8 +55,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         if os.path.basename(path) == BEST:
             # Nothing goes on from it, and two thirds of it would be the optimizer's.
             checkpoint = {key: value for key, value in checkpoint.items() if key != "optimizer_states"}
-        with atomic_path(path) as temporary:
-            torch.save(checkpoint, temporary)
+        _save(checkpoint, path)
 
     def load_checkpoint(
         self, path: Any, map_location: Any = None, weights_only: bool | None = None
@@ -129,6 +129,8 @@ class RunState:
 
     def build_task(self, weights: Mapping[str, Tensor] | None = None) -> LearningTask:
         """The task with random weights, to load a checkpoint's into; ``weights`` limit its size."""
+        if self.vector_dim is not None and not 1 <= self.vector_dim <= _LARGEST_VECTOR:
+            raise ValueError(f"'vector_dim' must be from 1 to {_LARGEST_VECTOR} (got {self.vector_dim})")
         vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
         pretrained = None
         if self.config.pretrained != (self.pretrained is not None):
@@ -143,8 +145,19 @@ class RunState:
 
 def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState) -> None:
     """Writes a trained task for :func:`load_task`, without what going on with its training would need."""
-    with atomic_path(path) as temporary:
-        torch.save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, temporary)
+    _save({"graphdep": state.state_dict(), "state_dict": task.state_dict()}, path)
+
+
+def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file."""
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        try:
+            torch.save(content, file)
+        except RuntimeError as error:  # torch's own, of a position: why is in what it came from
+            reason = error.__context__
+            while reason is not None and not isinstance(reason, OSError):
+                reason = reason.__context__
+            raise reason or error from None
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from typing import Any, cast
 
 import lightning as L
 from rich.console import Console
+from rich.text import Text
 
+from graphdep.io.plain_console import plain_console
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.batch_bar import BatchBar
 from graphdep.training.runner.monitor import monitored_score
@@ -24,7 +26,7 @@ class EpochReport(L.Callback):
 
     def __init__(self, title: str, checkpoint: RunCheckpoint, console: Console | None = None) -> None:
         self.title, self.checkpoint = title, checkpoint
-        self.console = console or Console(stderr=True)
+        self.console = console or plain_console(stderr=True)
         self.bar = BatchBar(self.console)
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -50,7 +52,7 @@ class EpochReport(L.Callback):
             parts.append(f"val_{self.checkpoint.metric.name} {value:.4f}")
             seconds += f" + {self.checkpoint.val_seconds[-1]:.1f} s val"
             seconds += "  best" if self.checkpoint.keeps(value) else ""
-        self.console.print("  ".join([self.title, *parts, seconds]), highlight=False, soft_wrap=True)
+        self.say("  ".join([*parts, seconds]))
 
     def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         if why := why_early(self.checkpoint):
@@ -58,7 +60,7 @@ class EpochReport(L.Callback):
 
     def say(self, text: str) -> None:
         """A line on the run."""
-        self.console.print(f"{self.title}  {text}", highlight=False, soft_wrap=True, markup=False)
+        self.console.print(Text(f"{self.title}  {text}"), soft_wrap=True)  # which has no markup anywhere
 
     def on_exception(
         self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException

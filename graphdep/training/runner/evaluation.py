@@ -20,7 +20,7 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.batch_bar import ScoringBar
 from graphdep.training.runner.checkpoint import RunState, load_task
 from graphdep.training.runner.predictions import PREDICTIONS, write_predictions
-from graphdep.training.runner.trainer import make_trainer, quiet
+from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
 from graphdep.transforms.registry import UnknownEdgesError
 
 
@@ -126,7 +126,7 @@ def _predict(
     task: LearningTask, splits: Splits, split: str, config: TrainConfig, console: Console | None
 ) -> Outputs:
     """The outputs of a split, through the one way that training and evaluation share."""
-    with quiet():
+    with quiet(), interruptible():
         trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
         return join_outputs(cast(list, trainer.predict(task, splits.loader(split, config))))
 

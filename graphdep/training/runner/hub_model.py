@@ -63,11 +63,22 @@ class HubModel(ModelHubMixin):
         token: str | bool | None,
         **model_kwargs: Any,
     ) -> Self:
-        # The mixin adds what stands in config.json, which is not for the class.
         options = {name: model_kwargs[name] for name in _KEPT if name in model_kwargs}
         where = {"revision": revision, "cache_dir": cache_dir, "token": token}
         where |= {"force_download": force_download, "local_files_only": local_files_only}
-        return cls._of_folder(fetched(model_id, **where), **options)
+        folder = fetched(model_id, **where)
+        # The mixin adds what stands in config.json, which is not for the class.
+        unknown = sorted({*model_kwargs} - {*_KEPT, "config"} - _names_in(Path(folder) / "config.json"))
+        if unknown:
+            raise TypeError(f"{cls.__name__}.from_pretrained takes no {unknown[0]!r}: {', '.join(_KEPT)}")
+        return cls._of_folder(folder, **options)
+
+
+def _names_in(path: Path) -> set[str]:
+    try:
+        return {*json.loads(path.read_text(encoding="utf-8"))}
+    except (OSError, ValueError, TypeError):  # whoever reads the model says what is wrong with it
+        return set()
 
 
 def result_beside(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | None:

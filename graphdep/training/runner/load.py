@@ -13,8 +13,9 @@ from graphdep.training.runner.hub_model import HubModel, fetched
 
 def load(name: str | os.PathLike[str], **options: Any) -> HubModel:
     """A trained model that answers: a :class:`~graphdep.SequenceClassifier`,
-    :class:`~graphdep.WordLabeller`, :class:`~graphdep.Responder` or :class:`~graphdep.ResponseSelector`, as
-    its task is; of a regression the :class:`~graphdep.SentenceEncoder`. No code in it is run.
+    :class:`~graphdep.WordLabeller`, :class:`~graphdep.SpanClassifier`, :class:`~graphdep.Responder` or
+    :class:`~graphdep.ResponseSelector`, as its task is; of a regression the
+    :class:`~graphdep.SentenceEncoder`. No code in it is run.
 
     Args:
         name: A folder of ``save_pretrained``, a run's folder or checkpoint, or ``OWNER/NAME`` of the Hugging

@@ -10,6 +10,7 @@ from typing import Any, cast
 import lightning as L
 
 from graphdep.io import atomic_path
+from graphdep.io.csv_limit import long_fields
 from graphdep.io.limits import check_whole
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
@@ -95,18 +96,21 @@ def read_metrics(path: Path) -> list[Values]:
     such file.
 
     Raises:
-        ValueError: If a cell is no number; names the file and the line.
+        ValueError: If a cell is no number, or the file not UTF-8; names the file and the line.
     """
     if not path.exists():
         return []
-    with path.open(encoding="utf-8", newline="") as file:
+    # A byte that is not UTF-8 is no number either, nor in the name of a column.
+    with path.open(encoding="utf-8", errors="replace", newline="") as file, long_fields():
         reader = csv.DictReader(file)
+        if any("\ufffd" in name for name in reader.fieldnames or ()):
+            raise ValueError(f"{path}:1: not UTF-8")
         rows = []
         for row in reader:
             try:
                 rows.append({name: _number(name, text) for name, text in row.items()})
             except (TypeError, ValueError):
-                raise ValueError(f"{path}:{reader.line_num}: not numbers (got {row})") from None
+                raise ValueError(f"{path}:{reader.line_num}: not numbers (got {str(row)[:200]})") from None
     return rows
 
 

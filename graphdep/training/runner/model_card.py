@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphdep.training.family.by_task import family_of
+from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.model_preset import resolve_model
+from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.runner.licences import licence_of
 
 _HEAD = """---
 library_name: graphdep
@@ -22,7 +25,7 @@ tags:
 # {model} on {task}
 
 An encoder whose attention follows the syntax of its input (`{model}`: {summary}), trained by
-[graphdep](https://github.com/graphdep/graphdep) on the task `{task}`. It gives {gives}.
+[graphdep](https://github.com/graphdep/graphdep) on the task `{task}`. {gives}
 
 ## Use
 
@@ -49,15 +52,32 @@ def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] |
     summary = resolve_model(config.model, config.models).summary
     family = family_of(config.task)
     parts = [
-        _HEAD.format(model=config.model, task=config.task, summary=summary, gives=family.gives),
+        _HEAD.format(
+            model=config.model, task=config.task, summary=summary, gives=_gives(family, config.task)
+        ),
         _data(config, state),
         _scores(config, result),
         "## Again\n\n```sh\ngraphdep train --config run.yaml\n```\n\n`run.yaml` has all settings; files and "
         "folders in it are names alone.\n",
-        "## Licence\n\nNot stated: those of the corpus, and of the word vectors or encoder it started from, "
-        "bind whoever passes the model on.\n",
+        _licence(family.tasks[config.task]),
     ]
     return "\n".join(parts)
+
+
+def _gives(family: TaskFamily, task: str) -> str:
+    known = family.predictor(task)
+    if known is None:
+        return f"It gives {family.gives}."
+    return f"`graphdep.load` makes a `graphdep.{known.rpartition('.')[2]}` of it."
+
+
+def _licence(task: Task) -> str:
+    known = licence_of(task.root)
+    corpus = f"The corpus, {task.title}: {known}." if known else "The corpus: its licence is not known here."
+    return (
+        f"## Licence\n\n{corpus} The model has none of its own: those of the corpus, and of the word vectors "
+        "or encoder it started from, bind whoever passes it on.\n"
+    )
 
 
 def _data(config: TrainConfig, state: RunState) -> str:
@@ -70,7 +90,8 @@ def _data(config: TrainConfig, state: RunState) -> str:
             shown = ", ".join(
                 f"{key} {own}" for key, own in value.items() if not isinstance(own, (dict, list))
             )
-            rows[f"data: {name}"] = shown
+            if shown:
+                rows[f"data: {name}"] = shown
     if state.labels is not None:
         names = [str(label) for label in state.labels]
         rows["classes"] = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")

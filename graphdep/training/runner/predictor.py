@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from rich.console import Console
 from rich.progress import track
 from torch import nn
 
 from graphdep.io.limits import check_limit
+from graphdep.io.plain_console import plain_console
 from graphdep.parsing import Parser
 from graphdep.training.family.by_task import family_of
 
@@ -87,7 +87,7 @@ def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool)
     that has :obj:`much` to wait for.
     """
     shown = much and sys.stderr.isatty() if progress is None else progress
-    return iter(track(items, what, console=Console(stderr=True), disable=not shown))
+    return iter(track(items, what, console=plain_console(stderr=True), disable=not shown))
 
 
 def parser_to_use(

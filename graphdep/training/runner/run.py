@@ -6,7 +6,8 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,8 @@ from torch import Tensor
 
 from graphdep.io import atomic_path
 from graphdep.io.archive import BEST
+from graphdep.io.leftovers import remove_leftovers
+from graphdep.io.plain_console import plain_console
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts
@@ -28,14 +31,15 @@ from graphdep.training.family.pretrained import backbone_of, load_pretrained
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.runner.alone_in import alone_in
 from graphdep.training.runner.checkpoint import RunState, load_task, read_checkpoint
 from graphdep.training.runner.epoch_report import EpochReport, why_early
 from graphdep.training.runner.evaluation import count_parameters, score_split
-from graphdep.training.runner.folder_in_use import FolderInUseError
 from graphdep.training.runner.loggers import make_logger
-from graphdep.training.runner.metrics_file import METRICS, STEPS, MetricsFile
+from graphdep.training.runner.metrics_file import METRICS, STEPS, MetricsFile, read_metrics
 from graphdep.training.runner.monitor import monitored
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
+from graphdep.training.runner.processes import Processes
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 from graphdep.training.runner.run_file import RUN_FILE, write_run
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
@@ -44,11 +48,6 @@ from graphdep.version import __version__
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 RESULT, CURVES = "result.json", "curves.png"
 # What a report reads of a result; numbers may be whole.
@@ -61,6 +60,9 @@ _RESULT_KEYS = {
     "reference": dict,
 }
 _RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
+
+# The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
+_FILES = ("last.ckpt", RESULT, PREDICTIONS, METRICS, STEPS, CURVES, RUN_FILE)
 
 logger = logging.getLogger("graphdep.training")
 
@@ -83,6 +85,9 @@ def train(
     callbacks: Sequence[L.Callback] = (),
     logger: str | Logger | None = None,
     log_every: int | None = None,
+    devices: int = 1,
+    nodes: int = 1,
+    strategy: str = "auto",
 ) -> dict[str, Any]:
     """Trains a model and scores its best epoch on the validation and, where there is one, the test split.
 
@@ -107,20 +112,36 @@ def train(
             that gets the values of epochs as well. (default: none)
         log_every: Write ``steps.csv``, too, with the loss and the learning rate after every so many updates,
             and tell them to the logger. (default: :obj:`None`)
+        devices, nodes, strategy: Processes a machine, machines, and ``"ddp"``: several processes train one
+            model, see :class:`~graphdep.training.runner.processes.Processes`. They share each batch of
+            ``batch_size`` examples, so that the result is that of one process but for rounding and for
+            dropout, which each draws for itself. The first one writes the files and scores; the others, which
+            run the same program, wait for it and get the same result. (default: :obj:`1`, :obj:`1`,
+            ``"auto"``)
 
     Returns:
         The result, which is also written to ``result.json``: plain values.
 
     Raises:
         ValueError: If :obj:`resume` meets a run with other settings or data, another process trains in the
-            folder, or the splits are not those of the settings.
+            folder, the splits are not those of the settings, or several processes have
+            ``precision="auto"``, which each would find out for itself.
         TrainingError: If the loss, or an output on the validation split, is not finite any more.
         OSError: If nothing can be written to the folder.
     """
-    folder = Path(folder)
-    with _alone_in(folder):
-        told = _Telling(title, console, tuple(callbacks), logger, log_every)
-        return _train(config, folder, splits or load_splits(config), resume, told, floor_frozen)
+    folder, processes = Path(folder), Processes(devices, nodes, strategy)
+    if processes.count > 1 and config.precision == "auto":
+        raise ValueError(
+            f"'precision' must be said where {processes.count} processes train, such as 32-true or "
+            "bf16-mixed (got 'auto')"
+        )
+    told = _Telling(title, console, tuple(callbacks), logger, log_every)
+    splits = splits or load_splits(config)
+    with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
+        if processes.first:
+            _sweep(folder, family_of(config.task).files)
+        result = _train(config, folder, splits, resume, told, floor_frozen, processes)
+    return _result_of_first(folder) if result is None else result
 
 
 class _Telling(NamedTuple):
@@ -140,7 +161,10 @@ def _train(
     resume: bool,
     told: _Telling,
     floor_frozen: Mapping[str, float] | None,
-) -> dict[str, Any]:
+    processes: Processes,
+) -> dict[str, Any] | None:
+    """The result, which is none in a process that is not the first one."""
+    first, several = processes.first, processes.count > 1
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
     asked, config = config.precision, settled(config)
@@ -150,26 +174,32 @@ def _train(
     if resume and (finished := _finished(folder, state)) is not None:
         return finished
     if floor_frozen is None:
-        floor_frozen = _floor_frozen(config, splits, pretrained)
+        floor_frozen = _floor_frozen(config, splits, pretrained) if first else {}
     L.seed_everything(config.seed, workers=True, verbose=False)
     task = _new_task(state, vectors, pretrained)
     start = _resume_from(folder, state) if resume else None
-    if start is None:
-        _set_aside(folder, family_of(config.task).files, resume)
+    if start is None and first:
+        _set_aside(folder, family_of(config.task).files, resume, config.val_every)
     metric = monitored(config, task)
     floor = partial(_val_floor, config.task, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
-    report = EpochReport(told.title or f"{config.label} seed {config.seed}", checkpoint, told.console)
+    console = told.console if first else plain_console(quiet=True)
+    report = EpochReport(told.title or f"{config.label} seed {config.seed}", checkpoint, console)
     if asked == "auto":
         report.say(f"precision={config.precision} (auto)")
     values = MetricsFile(folder, checkpoint, told.log_every)
-    write_run(folder / RUN_FILE, config)
+    if first:
+        write_run(folder / RUN_FILE, config)
     with quiet():
-        logger = make_logger(told.logger, folder, config, report.title)
-        trainer = make_trainer(config, folder, [checkpoint, report, values, *told.callbacks], logger)
-        loaders = splits.loader("train", config, shuffle=True), splits.loader("val", config)
+        logger = make_logger(told.logger, folder, config, report.title) if first else None
+        callbacks = [checkpoint, report, *([values] if first else []), *told.callbacks]
+        trainer = make_trainer(config, folder, callbacks, logger, processes)
+        train_loader = splits.loader("train", config, shuffle=True, shared=several)
+        loaders = train_loader, splits.loader("val", config, shared=several)
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
+    if not first:
+        return None
     family_of(config.task).finish(load_task(checkpoint.best_path)[0], folder)
     report.say(
         f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in config.splits[1:])}"
@@ -180,12 +210,23 @@ def _train(
     return result
 
 
+def _result_of_first(folder: Path) -> dict[str, Any]:
+    """What the first process has written."""
+    path = folder / RESULT
+    if not path.exists():
+        raise FileNotFoundError(f"no file {path}: processes that train together must see the same folders")
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result | {"checkpoint": str(folder / BEST)}
+
+
 def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str) -> None:
-    if not values.epochs:  # of a run of before there were such values, which had all its epochs
+    # A run that was killed after its last epoch has no more of them to see.
+    epochs = values.epochs or read_metrics(path.with_name(METRICS))
+    if not epochs:  # of a run of before there were such values, which had all its epochs
         return
     from graphdep.visualization import plot_curves
 
-    figure = plot_curves(values.epochs, metric=run.metric.name, best_epoch=run.best_epoch, title=title)
+    figure = plot_curves(epochs, metric=run.metric.name, best_epoch=run.best_epoch, title=title)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, dpi=100, format="png")
 
@@ -236,34 +277,20 @@ def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEnc
     return task.train()  # a pretrained encoder may not be in that mode
 
 
-@contextlib.contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Makes the folder and holds its lock, which a kill frees as well."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        # A link would lead elsewhere, and what it leads to is not ours to empty.
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-    except OSError as error:
-        if (folder / ".lock").is_symlink():
-            raise ValueError(f"{folder / '.lock'}: is a link, not the lock of a run") from None
-        raise error
-    with open(handle, "r+") as lock:
-        if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise FolderInUseError(f"{folder}: another process trains in this folder") from None
-        yield
+def _sweep(folder: Path, files: tuple[str, ...]) -> None:
+    """Removes what killed runs were writing; an encoder's checkpoint may have gigabytes."""
+    for name in (*_FILES, *files, BEST):
+        remove_leftovers(folder, name)
 
 
-def _set_aside(folder: Path, files: tuple[str, ...], resume: bool) -> None:
+def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: int) -> None:
     """Moves what an earlier run left to a folder of its own (``previous``, ``previous-2``, ...): a new run
     that fails must not cost an old one, nor one that was meant to go on and has no checkpoint to go on from.
     """
-    # The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
-    left = ("last.ckpt", RESULT, PREDICTIONS, METRICS, STEPS, CURVES, RUN_FILE, *files, "best.ckpt")
-    names = [name for name in left if (folder / name).exists()]
-    if not names:
+    names = [name for name in (*_FILES, *files, "best.ckpt") if (folder / name).exists()]
+    if {*names} <= {RUN_FILE, STEPS, METRICS} and _epochs(folder) <= val_every:
+        for name in names:  # of a run that was killed before its first checkpoint: folders would only grow
+            (folder / name).unlink()
         return
     previous, number = folder / "previous", 1
     while previous.exists():
@@ -289,6 +316,14 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool) -> None:
         )
     for name in names:
         os.replace(folder / name, previous / name)
+
+
+def _epochs(folder: Path) -> int:
+    """How many epochs have values, which are written before their checkpoint."""
+    try:
+        return len(read_metrics(folder / METRICS))
+    except ValueError:  # damaged, and so not ours to delete
+        return sys.maxsize
 
 
 def _resume_from(folder: Path, state: RunState) -> Path | None:

@@ -69,7 +69,10 @@ def typed_settings(given: Mapping[str, Any], path: Path, task: str | None = None
         ValueError: If one is unknown or of a wrong type; names the file.
     """
     try:
-        config = config_of(given.get("task", task))
+        task = given.get("task", task)
+        if not isinstance(task, str | None):
+            raise ValueError(f"'task' must be the name of a task (got {task!r})")
+        config = config_of(task)
         config.check_keys(given)
         types = config.field_types()
         return {name: typed_setting(name, types[name], value) for name, value in given.items()}
@@ -92,6 +95,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
             seen = set()
             for key, _ in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    raise ValueError(f"line {key.start_mark.line + 1}: a name must be a text")
                 if key.value in seen:
                     raise ValueError(f"{key.value!r} is there twice, again in line {key.start_mark.line + 1}")
                 seen.add(key.value)
@@ -101,6 +106,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         value = yaml.load(path.read_text(encoding="utf-8-sig"), Loader)  # a safe one
     except (yaml.YAMLError, ValueError) as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deep") from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{path}: no settings and their values (NAME: VALUE)")
     return value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
 import tempfile
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from lightning import Callback
-from rich.console import Console
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -23,15 +22,23 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.io import atomic_path
 from graphdep.io.checks import shown
+from graphdep.io.leftovers import hold, remove_leftovers, temporary_folder
+from graphdep.io.plain_console import plain_console
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.resolving import resolving
-from graphdep.training.family.by_task import load_splits
+from graphdep.parsing.word_limit import WordLimit
+from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState, load_task, save_task
 from graphdep.training.runner.hub_model import HubModel
 from graphdep.training.runner.metrics_file import METRICS, read_metrics
-from graphdep.training.runner.predictor import parser_to_use, resolve_device
+from graphdep.training.runner.predictor import (
+    check_batch_size,
+    check_family,
+    parser_to_use,
+    resolve_device,
+)
 from graphdep.training.runner.run import run_folder, train
 from graphdep.transforms.registry import as_given, name_of
 
@@ -43,13 +50,17 @@ class TaskEstimator(HubModel, BaseEstimator):
 
     A subclass spells the arguments, and keeps them as attributes of their names, those that are none of its
     own as :attr:`settings`. It says what it needs (:attr:`task` and the other class variables), gives
-    :meth:`_train_on` the content of the file, and takes up what was trained (:meth:`_set`).
+    :meth:`_train_on` the content of the file, and asks :meth:`_ready` for what predicts.
     """
 
     task: ClassVar[str]
     """The task that is trained, on a file of one's own."""
     called: ClassVar[str] = "the model"
     """What one that was fitted is called in messages."""
+    answers: ClassVar[str]
+    """What one gives, in messages."""
+    predictor: ClassVar[Callable[..., Any]]
+    """Makes what predicts of a trained task, its state, a parser and a name; it has :obj:`labels`."""
     own: ClassVar[tuple[str, ...]] = ()
     """Settings that :meth:`_train_on` gets from the subclass."""
     needed: ClassVar[tuple[str, ...]] = ("train",)
@@ -75,14 +86,84 @@ class TaskEstimator(HubModel, BaseEstimator):
     _predictor: Any = None
     _trained_edges: str | BaseTransform | None = None
 
-    @abstractmethod
-    def _set(self, task: Any, state: RunState, name: str) -> None:
-        """Takes up a trained model: sets :attr:`_predictor`, and attributes that end in ``_``."""
-
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the trained model, whole or not at all."""
+        """Writes the trained model, whole or not at all: a checkpoint for :meth:`load` and for ``graphdep
+        predict``.
+
+        The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
+        kept or others, such as ``--train`` (for the floor) and ``--test``.
+        """
         check_is_fitted(self, "classes_")
         save_task(file, self._predictor.task, self._predictor.state)
+
+    @classmethod
+    def load(
+        cls,
+        file: str | os.PathLike[str],
+        *,
+        edges: str | BaseTransform | None = None,
+        parser: str | Parser | None = None,
+        device: str | torch.device | None = None,
+        batch_size: int = 32,
+    ) -> Self:
+        """A trained model from what :meth:`save` wrote, or from the checkpoint of any run on the same family
+        of tasks, with arguments and settings of which a copy trains alike. No code in the file is run.
+
+        Args:
+            file: The file, such as ``best.ckpt``.
+            edges: The edges that it was trained with, or their name, where they are your own and not known by
+                the name in the file, which holds no code. What they do to a small batch shows whether they
+                are the same. (default: :obj:`None`)
+            parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
+                ``"bundled"``. (default: :obj:`None`)
+            device, batch_size: As in the class.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            UnknownEdgesError: If the edges have to be given.
+            ValueError: If it is no checkpoint, the model is for other tasks, the parser has to be given, or
+                the edges are others than those of the training.
+        """
+        task, state = load_task(file, edges)
+        config = state.config
+        check_family(os.fspath(file), config, family_of(cls.task).name, cls.answers)
+        options: dict[str, Any] = {
+            "parser": parser_to_use(file, config.parser, parser),
+            "device": device,
+            "batch_size": batch_size,
+            "random_state": config.seed,
+        }
+        loaded = cls(**options, **cls._arguments_of(config))
+        loaded.settings = loaded._settings_of(config)
+        trained = loaded.settings.pop("edges", None)
+        loaded.edges = as_given(trained) if edges is None else edges
+        loaded._set(task, state, os.fspath(file))
+        return loaded
+
+    def _set(self, task: Any, state: RunState, name: str) -> None:
+        """Takes up a trained model."""
+        parser = self._parser_to_predict(state.config)
+        options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
+        predictor = type(self).predictor(task, state, parser, name, progress=False, **options)
+        labels = predictor.labels
+        if labels is None:
+            raise ValueError(f"{name}: trained on the task {state.config.task!r}, which has no classes")
+        # As scikit-learn's scorers of probabilities have the classes.
+        self._order = sorted(range(len(labels)), key=labels.__getitem__)
+        self._trained_edges = self.edges
+        self._predictor, self.classes_ = predictor, np.array([labels[number] for number in self._order])
+
+    def _ready(self) -> Any:
+        """What predicts, in batches as the argument says now."""
+        check_is_fitted(self, "classes_")
+        batch_size = plain(self.batch_size)
+        check_batch_size(batch_size)
+        self._predictor.batch_size = batch_size
+        return self._predictor
+
+    @property
+    def _limit(self) -> WordLimit:
+        return WordLimit(plain(self.max_words), plain(self.truncate))
 
     def _trained(self) -> tuple[Any, RunState]:
         check_is_fitted(self, "classes_")
@@ -94,7 +175,7 @@ class TaskEstimator(HubModel, BaseEstimator):
     @classmethod
     def _of_folder(cls, folder: str, **options: Any) -> Self:
         given = {"edges": None, "parser": None, "device": None, "batch_size": 32, **options}
-        return cls._load(folder, **given)
+        return cls.load(folder, **given)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments, settings among them."""
@@ -111,7 +192,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         """Trains on a file with that content, whose name begins with ``name``, and takes up the model;
         ``own`` are the settings that :attr:`own` names.
         """
-        with tempfile.TemporaryDirectory() as temporary:
+        with temporary_folder("graphdep-fit") as temporary:
             folder = Path(temporary if self.folder is None else self.folder).absolute()
             self._train_in(folder, text, name, own)
 
@@ -123,7 +204,7 @@ class TaskEstimator(HubModel, BaseEstimator):
             temporary.write_text(text, encoding="utf-8", newline="")
         with resolving(self._parses(), None if self.progress else False):
             splits = load_splits(config)
-        console = Console(stderr=True, quiet=not self.progress)
+        console = plain_console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
         callbacks = list(self.callbacks or ())
         result = train(config, run, splits=splits, console=console, callbacks=callbacks)
@@ -147,7 +228,8 @@ class TaskEstimator(HubModel, BaseEstimator):
         """The parser, with its parses where a file for them was named."""
         if self.cache is None:
             return self.parser
-        return resolve_parser(self.parser, cache=Path(self.cache), arcs=getattr(config, "arcs", "basic"))
+        reads = {"arcs": getattr(config, "arcs", "basic"), "constituents": config.reads_constituents}
+        return resolve_parser(self.parser, cache=Path(self.cache), **reads)
 
     def _config(self, path: Path, folder: Path, own: Mapping[str, Any]) -> TrainConfig:
         if not isinstance(self.parser, str):
@@ -191,31 +273,6 @@ class TaskEstimator(HubModel, BaseEstimator):
         return {name: plain(value) for name, value in given.items()}
 
     @classmethod
-    def _load(
-        cls,
-        file: str | os.PathLike[str],
-        edges: str | BaseTransform | None,
-        parser: str | Parser | None,
-        device: str | torch.device | None,
-        batch_size: int,
-    ) -> Self:
-        """A trained model from a checkpoint, with arguments and settings of which a copy trains alike."""
-        task, state = load_task(file, edges)
-        config = state.config
-        options: dict[str, Any] = {
-            "parser": parser_to_use(file, config.parser, parser),
-            "device": device,
-            "batch_size": batch_size,
-            "random_state": config.seed,
-        }
-        loaded = cls(**options, **cls._arguments_of(config))
-        loaded.settings = loaded._settings_of(config)
-        trained = loaded.settings.pop("edges", None)
-        loaded.edges = as_given(trained) if edges is None else edges
-        loaded._set(task, state, os.fspath(file))
-        return loaded
-
-    @classmethod
     def _arguments_of(cls, config: Any) -> dict[str, Any]:
         """The arguments that a trained model's settings are."""
         arguments = {"encoder": config.encoder, "model": config.model}
@@ -238,7 +295,7 @@ class TaskEstimator(HubModel, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = {key: value for key, value in super().__getstate__().items() if key != "_predictor"}
         if self._predictor is not None:
-            with tempfile.TemporaryDirectory() as folder:
+            with temporary_folder("graphdep-model") as folder:
                 path = Path(folder, "model.ckpt")
                 self.save(path)
                 state["_checkpoint"] = path.read_bytes()
@@ -249,7 +306,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         super().__setstate__(state)
         if checkpoint is None:
             return
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder("graphdep-model") as folder:
             path = Path(folder, "model.ckpt")
             path.write_bytes(checkpoint)
             self._set(*load_task(path, self._trained_edges), self.called)
@@ -258,7 +315,11 @@ class TaskEstimator(HubModel, BaseEstimator):
 @cache
 def _parses_of_process(pid: int) -> tempfile.TemporaryDirectory[str]:
     """A folder that is gone when this process ends; one that was forked off has its own."""
-    return tempfile.TemporaryDirectory(prefix="graphdep-parses-")
+    remove_leftovers(tempfile.gettempdir(), "graphdep-parses", "")
+    folder = tempfile.TemporaryDirectory(prefix=".graphdep-parses.")
+    with contextlib.suppress(OSError):  # not on Windows
+        hold(os.open(folder.name, os.O_RDONLY), folder.name)  # as long as this process lives
+    return folder
 
 
 def plain(value: Any) -> Any:

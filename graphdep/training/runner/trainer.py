@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import lightning as L
-from lightning.fabric.plugins.environments import LightningEnvironment
 from lightning.pytorch.loggers import Logger
 
 from graphdep.training.family.precision import settled
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import AtomicCheckpointIO
+from graphdep.training.runner.processes import Processes
 
 
 def make_trainer(
@@ -25,18 +25,21 @@ def make_trainer(
     folder: Path | None = None,
     callbacks: list[L.Callback] | None = None,
     logger: Logger | None = None,
+    processes: Processes | None = None,
 ) -> L.Trainer:
-    """The trainer of a run; with a folder it keeps checkpoints, by a callback."""
+    """The trainer of a run; with a folder it keeps checkpoints, by a callback. It is of one process, or of
+    those that are given.
+    """
+    shared = (processes or Processes()).trainer_options()
     return L.Trainer(
+        **shared | {"plugins": [AtomicCheckpointIO(), *shared.get("plugins", ())]},
         accelerator=config.accelerator,
-        devices=1,
         precision=cast(Any, settled(config).precision),
         max_epochs=config.max_epochs,
         check_val_every_n_epoch=config.val_every,
         gradient_clip_val=config.clip,
         callbacks=callbacks,
         default_root_dir=folder,
-        plugins=[AtomicCheckpointIO(), LightningEnvironment()],
         logger=logger or False,
         enable_checkpointing=folder is not None,
         enable_progress_bar=False,
@@ -71,7 +74,7 @@ def quiet() -> Iterator[None]:
             # Most corpora are in memory, and pairs on disk load faster than a CPU trains on them.
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")
             warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
-            # Batches by tokens hold every example (tested).
+            # Batches by tokens, and those that processes share, hold every example (tested with a trainer).
             warnings.filterwarnings("ignore", message=".*custom batch sampler.*")
             # Loggers get the values of epochs, and of steps as often as they are asked for.
             warnings.filterwarnings("ignore", message=".*smaller than the logging interval.*")

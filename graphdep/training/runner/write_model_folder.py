@@ -10,6 +10,7 @@ from typing import Any
 
 from graphdep.io import atomic_path
 from graphdep.io.archive import MODEL_CONFIG, MODEL_WEIGHTS
+from graphdep.io.tensor_errors import disk_errors
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState
@@ -44,7 +45,7 @@ def write_model_folder(
     (target / MODEL_CONFIG).unlink(missing_ok=True)
     config = without_folders(state.config)
     own = {**state.state_dict(), "config": config.to_dict()}
-    with atomic_path(target / MODEL_WEIGHTS) as temporary:
+    with atomic_path(target / MODEL_WEIGHTS) as temporary, disk_errors(target / MODEL_WEIGHTS):
         # Tensors that share memory would be refused; each is written on its own.
         save_file({name: x.detach().cpu().clone() for name, x in task.state_dict().items()}, temporary)
     files = [MODEL_WEIGHTS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import statistics
 from collections.abc import Container, Mapping, Sequence
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
 from graphdep.io.limits import check_limit
+from graphdep.io.plain_console import plain_console
 from graphdep.metrics import Metric
 from graphdep.metrics.comparison import check_bound
 from graphdep.metrics.significance import compare
@@ -21,12 +24,14 @@ from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.splits import Splits
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.runner.alone_in import alone_in
 from graphdep.training.runner.predictions import (
     PREDICTIONS,
     Predictions,
     read_predictions,
     shared_groups,
 )
+from graphdep.training.runner.processes import Processes
 from graphdep.training.runner.run import run_folder, train
 
 # Resamples of the test between two rows; `graphdep compare` takes more.
@@ -119,6 +124,9 @@ def ablate(
     console: Console | None = None,
     logger: str = "none",
     log_every: int | None = None,
+    devices: int = 1,
+    nodes: int = 1,
+    strategy: str = "auto",
 ) -> dict[str, Any]:
     """Trains every model with every seed and sums up; finished runs are not repeated, interrupted ones go on.
 
@@ -141,14 +149,15 @@ def ablate(
             table has a verdict (:meth:`graphdep.metrics.Comparison.verdict`). (default: :obj:`None`)
         command: The command that makes this, for the report. (default: none)
         console: Where progress goes. (default: stderr)
-        logger, log_every: As of :func:`~graphdep.training.train`.
+        logger, log_every, devices, nodes, strategy: As of :func:`~graphdep.training.train`.
 
     Returns:
         The summary, plain values.
 
     Raises:
         ValueError: If a name or a setting is wrong, a model, edges or a seed are there twice, there is none,
-            there are edges and several models, or the bound is no number above 0.
+            there are edges and several models, the bound is no number above 0, or another process makes a
+            table in the folder.
     """
     given = dict(settings or {})
     if bound is not None:
@@ -177,39 +186,42 @@ def ablate(
         for key in keys
     }
     configs = {key: _configs(task, seeds, {**given, **own_settings[key]}) for key in keys}
-    # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package, and
-    # that it is missing should be known before hours of parsing.
-    data: dict[str, Splits] = {}
-    for key in sorted(keys, key=lambda key: getattr(configs[key][0], "arcs", "basic") == "basic"):
-        same = (d for d in data.values() if d.settings == configs[key][0].data_settings())
-        data[key] = next(same, None) or load_splits(configs[key][0])
-    console = console or Console(stderr=True)
-    table = {
-        key: _own_row(key, configs[key][0], rows[key])
-        if rows
-        else _row(configs[key][0], by_edges=bool(edges))
-        for key in keys
-    }
-    total, done = len(keys) * len(seeds), 0
-    # An encoder is the same before each training: it is asked once for all runs that share its data.
-    frozen: dict[int, dict[str, float]] = {}
-    # A seed of every row first: an interrupted table is still a fair one.
-    for number, seed in enumerate(seeds):
-        for key, row in table.items():
-            config, done = configs[key][number], done + 1
-            title = f"[{done}/{total}] {row.name} seed {seed}"
-            target = run_folder(config, data[key], folder)
-            shared: Any = {"splits": data[key], "title": title, "console": console}
-            shared |= {"logger": logger, "log_every": log_every}
-            try:
-                known = frozen.get(id(data[key]))
-                result = train(config, target, resume=True, floor_frozen=known, **shared)
-                row.results.append(result)
-                if floor := result.get("floor_frozen"):  # runs of before have none
-                    frozen.setdefault(id(data[key]), floor)
-            except Exception as error:  # whatever one run dies of must not lose the others
-                row.errors[seed] = f"{type(error).__name__}: {error}"
-                console.print(f"{title} failed: {error}", style="red", markup=False, soft_wrap=True)
+    processes = Processes(devices, nodes, strategy)
+    with alone_in(folder, "makes a table") if processes.first else contextlib.nullcontext():
+        # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package,
+        # and that it is missing should be known before hours of parsing.
+        data: dict[str, Splits] = {}
+        for key in sorted(keys, key=lambda key: getattr(configs[key][0], "arcs", "basic") == "basic"):
+            same = (d for d in data.values() if d.settings == configs[key][0].data_settings())
+            data[key] = next(same, None) or load_splits(configs[key][0])
+        console = console or plain_console(stderr=True, quiet=not processes.first)
+        table = {
+            key: _own_row(key, configs[key][0], rows[key])
+            if rows
+            else _row(configs[key][0], by_edges=bool(edges))
+            for key in keys
+        }
+        total, done = len(keys) * len(seeds), 0
+        # An encoder is the same before each training: it is asked once for all runs that share its data.
+        frozen: dict[int, dict[str, float]] = {}
+        # A seed of every row first: an interrupted table is still a fair one.
+        for number, seed in enumerate(seeds):
+            for key, row in table.items():
+                config, done = configs[key][number], done + 1
+                title = f"[{done}/{total}] {row.name} seed {seed}"
+                target = run_folder(config, data[key], folder)
+                shared: Any = {"splits": data[key], "title": title, "console": console}
+                shared |= {"logger": logger, "log_every": log_every}
+                shared |= {"devices": devices, "nodes": nodes, "strategy": strategy}
+                try:
+                    known = frozen.get(id(data[key]))
+                    result = train(config, target, resume=True, floor_frozen=known, **shared)
+                    row.results.append(result)
+                    if floor := result.get("floor_frozen"):  # runs of before have none
+                        frozen.setdefault(id(data[key]), floor)
+                except Exception as error:  # whatever one run dies of must not lose the others
+                    row.errors[seed] = f"{type(error).__name__}: {error}"
+                    console.print(Text(f"{title} failed: {error}", style="red"), soft_wrap=True)
     base = table[reference]
     finished = [result for row in table.values() for result in row.results]
     # All rows of a table stand on the encoder that is given; the notes name it.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from graphdep.training.runner.predictions import (
     shared_groups,
 )
 
+Side = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _SHARED = ("n", "units", "samples", "over", "paired")  # the same for all metrics
 # What scikit-learn's metrics of labels take; others take any number, whatever their name is.
 _LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
@@ -39,6 +41,8 @@ class Run:
     task: str | None
     model: str | None
     seed: int | None
+    settings: str | None = None
+    """All settings, the seed among them, and edges of one's own: runs that have the same ones are one run."""
 
     @property
     def target(self) -> np.ndarray:
@@ -50,8 +54,8 @@ class Run:
 
 
 def compare_runs(
-    a: str,
-    b: str,
+    a: Side,
+    b: Side,
     *,
     metric: str | None = None,
     task: str | None = None,
@@ -66,7 +70,8 @@ def compare_runs(
     nothing is known, in their order if there are as many of each (:func:`graphdep.metrics.compare`).
 
     Args:
-        a, b: Runs' folders or predictions.csv files, separated by commas, or a pattern.
+        a, b: A run's folder or predictions.csv file, several of them, or as text what the command takes:
+            names separated by commas, or a pattern.
         metric: One metric. (default: all of the task's)
         task: Task of predictions without a result.json. (default: that of the results)
         bound: The smallest effect of interest, in units of the metric, for the verdict. (default:
@@ -93,6 +98,8 @@ def compare_runs(
     metrics = _choose(resolve_task(name).metrics, metric, name)
     _check_same_examples(runs)
     _check_labels(runs, metrics)
+    if len(runs[0].target) < 2:
+        raise ValueError(f"{runs[0].path}: one example is too few to compare on: it needs two at least")
     sides, paired = _pair(sides)
     groups = shared_groups([run.predictions for run in runs])
     first, second = (np.stack([run.prediction for run in side]) for side in sides)
@@ -114,9 +121,19 @@ def compare_runs(
     }
 
 
-def _files(side: str) -> list[Path]:
+def _files(side: Side) -> list[Path]:
     """The predictions files that a side names."""
-    texts = [side] if Path(side).exists() else [text.strip() for text in side.split(",")]
+    if not isinstance(side, str):
+        given = [side] if isinstance(side, os.PathLike) else side
+        return [path for one in given for path in _files_of([os.fspath(one)])]
+    return _files_of(_texts(side))
+
+
+def _texts(side: str) -> list[str]:
+    return [side] if Path(side).exists() else [text.strip() for text in side.split(",")]
+
+
+def _files_of(texts: Sequence[str]) -> list[Path]:
     paths: list[Path] = []
     for text in texts:
         found = [text] if text and Path(text).exists() else sorted(glob.glob(text))
@@ -144,9 +161,8 @@ def _read(path: Path) -> Run:
     try:
         result = json.loads(beside.read_text(encoding="utf-8"))
         seed = result.get("seed")
-        run = Run(
-            path, predictions, str(result["task"]), str(result["model"]), None if seed is None else int(seed)
-        )
+        names = str(result["task"]), str(result["model"])
+        run = Run(path, predictions, *names, None if seed is None else int(seed), _settings(result))
         compared = result.get("compared", "test")  # older runs do not have it
         examples = result.get("data", {}).get("examples", {}).get(compared)
         examples = result.get("predictions", examples)  # not every task has one prediction an example
@@ -157,6 +173,12 @@ def _read(path: Path) -> Run:
             f"{path} has {len(run.target)} examples, but the {compared} split of {beside} has {examples}"
         )
     return run
+
+
+def _settings(result: dict[str, Any]) -> str | None:
+    if not result.get("config"):  # older runs do not have it
+        return None
+    return json.dumps([result["config"], result.get("own_edges")], sort_keys=True)
 
 
 def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
@@ -172,11 +194,19 @@ def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
 
 
 def _check_once(runs: list[Run]) -> None:
-    seen: set[Path] = set()
+    seen: dict[Path | str, Path] = {}
     for run in runs:
-        if run.path.resolve() in seen:
+        path = run.path.resolve()
+        if path in seen:
             raise ValueError(f"{run.path} is given twice")
-        seen.add(run.path.resolve())
+        if run.settings is not None and run.settings in seen:
+            raise ValueError(
+                f"{run.path} and {seen[run.settings]} are one run: the same settings and the same seed "
+                f"({run.seed})"
+            )
+        seen[path] = run.path
+        if run.settings is not None:
+            seen[run.settings] = run.path
 
 
 def _task_of(runs: list[Run], given: str | None) -> str:

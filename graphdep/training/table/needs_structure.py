@@ -1,4 +1,6 @@
-"""Whether a task needs the structure of sentences: five rows, and what their differences say."""
+"""Whether a task needs the structure of sentences: rows that are told less and more of it, and what their
+differences say.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ from typing import Any
 from rich.console import Console
 
 from graphdep.io import atomic_path
+from graphdep.io.plain_console import plain_console
+from graphdep.metrics import Metric
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.structure_rows import StructureRows
@@ -34,12 +38,13 @@ def needs_structure(
     bound: float = 0.02,
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Trains five models that differ in what they are told of the structure of sentences, and says whether a
+    """Trains models that differ in what they are told of the structure of sentences, and says whether a
     parser is worth having for the task.
 
-    The rows: words in random order; words without positions; a plain Transformer; the same with a parser's
-    trees; the same with random trees whose words keep the labels of their arcs. Trees help if they beat the
-    plain row and the random trees, both by more than noise: by 95% intervals over seeds and test examples.
+    The rows: words in random order, where the family of the task has such a model; words without positions; a
+    plain Transformer; the same with a parser's trees; the same with random trees whose words keep the labels
+    of their arcs. Trees help if they beat the plain row and the random trees, both by more than noise: by 95%
+    intervals over seeds and test examples.
 
     A trial with a few examples tells how many can be trained on in the time that is given; all rows have the
     same. Interrupted, the same call goes on.
@@ -58,21 +63,19 @@ def needs_structure(
 
     Returns:
         Plain values: ``verdict`` (``"yes"``; ``"no"``, where the 95% interval of the gain over the plain row
-        excludes one above the bound, all examples were trained on, and the plain row is better than no
-        skill; ``"undecided"``), ``sentences``,
-        ``rows`` (name, what it is, scores, difference to the plain row and interval),
-        ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``files``.
+        excludes one above the bound, all examples were trained on, the plain row and that with trees are
+        better than no skill, and the latter had its best epoch before its last one in every run;
+        ``"undecided"``), ``sentences``, ``rows`` (name, what it is, scores, difference to the plain row and
+        interval), ``no_skill``, ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``files``.
 
     Raises:
         ValueError: If the task's family has no such rows, a setting is wrong, or the time is too short.
         RuntimeError: If a run fails; names it.
     """
-    console = console or Console(stderr=True)
+    console = console or plain_console(stderr=True)
     rows = _rows(task, model, trees)
     given = dict(settings or {})
     folder.mkdir(parents=True, exist_ok=True)
-    if "," in str(folder):
-        raise ValueError(f"'output' cannot have a comma, which stands between runs (got {str(folder)!r})")
     plan = plan_runs(task, rows, folder, given, seeds, minutes, console, bound)
     chosen = {**given, **plan.settings}
     summary = ablate(
@@ -96,16 +99,19 @@ def needs_structure(
         part = f"the {plan.limit_train:,} of {plan.there:,} examples that fit into the time"
     elif given.get("limit_train") is not None:
         part = f"the {plan.there:,} examples that were asked for"
-    learnt = _has_learnt(task, by_name[rows.plain], summary["floor"])
+    floors = family_of(task).split_floors(summary["floor"]).get("no skill", {})
+    no_skill = floors.get(f"test_{metric.name}")
+    doubt = _doubt(metric, no_skill, plain=by_name[rows.plain], trees=by_name[rows.trees])
     over_plain = by_name[rows.trees]["against"]
-    found = _verdict(over_plain, over_random, bound, metric.maximize, part is None and learnt)
+    found = _verdict(over_plain, over_random, bound, metric.maximize, part is None and doubt is None)
     over, excluded = found.pop("over"), found.pop("excluded")
     found |= {
         "sentences": [
             *_sentences(by_name, rows, over_random, trees),
-            _worth(found, bound, over=over, excluded=excluded, learnt=learnt, part=part),
+            _worth(found, bound, over=over, excluded=excluded, doubt=doubt, part=part),
         ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
+        "no_skill": no_skill,
         "metric": f"test_{metric.name}",
         "bound": bound,
         "plan": vars(plan),
@@ -135,16 +141,27 @@ def _rows(task: str, model: str | None, trees: str) -> StructureRows:
 
 def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: str) -> dict[str, Any]:
     """The comparison of the parser's trees with random ones."""
-    a, b = (",".join(str(Path(path).parent) for path in row["checkpoints"]) for row in (trees, random))
+    a, b = ([Path(path).parent for path in row["checkpoints"]] for row in (trees, random))
     return compare_runs(a, b, metric=metric)["metrics"][metric]
 
 
-def _has_learnt(task: str, plain: Mapping[str, Any], floor: Mapping[str, float]) -> bool:
-    """Whether the plain row is better than no skill: rows that have learnt nothing do not differ."""
-    metric = resolve_task(task).metrics[0]
-    name = f"test_{metric.name}"
-    known = family_of(task).split_floors(floor).get("no skill", {})
-    return name not in known or metric.is_better(plain["metrics"][name]["mean"], known[name])
+def _doubt(
+    metric: Metric, no_skill: float | None, *, plain: Mapping[str, Any], trees: Mapping[str, Any]
+) -> str | None:
+    """Why a gain that is not there may yet come: of rows that have learnt nothing, or are still learning."""
+    for row, what in ((plain, "the plain model"), (trees, "the model with trees")):
+        mean = row["metrics"][f"test_{metric.name}"]["mean"]
+        if no_skill is not None and not metric.is_better(mean, no_skill):
+            return (
+                f"{what} is no better than no skill, and of models that have learnt nothing a difference "
+                "says nothing (more --epochs, or more examples)."
+            )
+    if trees["capped"]:
+        return (
+            f"{trees['capped']} of {trees['n']} runs with trees were still getting better in their last "
+            "epoch (more --epochs)."
+        )
+    return None
 
 
 def _verdict(
@@ -193,7 +210,7 @@ def _sentences(
 
 
 def _worth(
-    found: Mapping[str, Any], bound: float, *, over: bool, excluded: bool, learnt: bool, part: str | None
+    found: Mapping[str, Any], bound: float, *, over: bool, excluded: bool, doubt: str | None, part: str | None
 ) -> str:
     """Whether a parser is worth having, in a sentence; ``part`` are the examples, if not all."""
     if found["verdict"] == "yes":
@@ -205,11 +222,8 @@ def _worth(
             "Whether a parser is worth having is undecided: its trees are better than none, but not, by more "
             "than noise, than random trees with the same labels: the gain may be that of the labels."
         )
-    if not learnt:
-        return (
-            "Whether a parser is worth having is undecided: the plain model is no better than no skill, and "
-            "of models that have learnt nothing a difference says nothing (more --epochs, or more examples)."
-        )
+    if doubt is not None:
+        return f"Whether a parser is worth having is undecided: {doubt}"
     if excluded:
         return (
             f"Whether a parser is worth having is undecided: with {part} a gain above {bound:g} is excluded, "

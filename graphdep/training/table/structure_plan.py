@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from graphdep.io import atomic_path
+from graphdep.io.leftovers import temporary_folder
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.train_config import TrainConfig
@@ -101,7 +101,10 @@ def plan_runs(
         raise ValueError(f"rows are compared on a test split, which {task!r} has none of here{advice}")
     start = time.monotonic()
     console.print("parsing, and a trial of two rows", markup=False)
-    there = len(load_splits(config)["train"])
+    splits = load_splits(config)
+    there, tested = len(splits["train"]), len(splits["test"])
+    if tested < 2:
+        raise ValueError(f"rows are compared on 2 test examples at least ({task!r} has {tested})")
     costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
     left = 60 * minutes - (time.monotonic() - start)
     epochs = config.max_epochs if "max_epochs" in settings else min(config.max_epochs, _EPOCHS)
@@ -112,7 +115,10 @@ def plan_runs(
     needed = _all(costs, rows, seeds, lengths, count) / 60
     if 60 * needed > left and count == least:
         whole = math.ceil(needed + minutes - left / 60)
-        raise ValueError(f"'minutes' is too short: {least} examples take about {whole} (got {minutes:g})")
+        raise ValueError(
+            f"'minutes' is too short: {least} examples take about {whole} minutes (got {minutes:g}): more "
+            "--minutes, or fewer --seeds or --epochs"
+        )
     plan = Plan(None if count == there else count, there, epochs, val_every, round(needed, 1))
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps({"asked": asked, "plan": vars(plan)}, indent=1), encoding="utf-8")
@@ -152,7 +158,7 @@ def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _C
         model, **{**settings, "task": task, "limit_train": count, "max_epochs": 1, "val_every": 1}
     )
     splits = load_splits(config)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("graphdep-trial") as folder:
         start = time.monotonic()
         result = train(config, folder, splits=splits, title=f"trial of {model}")
         took = time.monotonic() - start

@@ -54,6 +54,16 @@ def test_labels_keep_their_kind(tmp_path):
         ("x.csv", "", ":1: the file is empty"),
         ("x.csv", "text,label\n", ":1: no row below the header"),
         ("x.csv", "text,y\na,b\n", ":1: no column 'label'; the columns are text, y"),
+        (
+            "x.csv",
+            ",".join(f"c{i}" for i in range(12)) + "\n",
+            ":1: no column 'text'; the columns are c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 2 more",
+        ),
+        (
+            "x.csv",
+            "\ufeff\ufefftext,label\na,b\n",
+            ":1: no column 'text'; the columns are '.ufefftext', label",
+        ),
         ("x.csv", "text,label,text\na,b,c\n", r":1: a column is there twice \(got 'text'\)"),
         ("x.csv", "text,label\na,b\na,b,c\n", r":3: 3 columns instead of 2 \(got 'a,b,c'\)"),
         ("x.csv", "text,label\na\n", r":2: 1 columns instead of 2 \(got 'a'\)"),

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.loader import DataLoader
 
+from graphdep import Sentence, Vocab
 from graphdep.datasets import SST
-from graphdep.datasets.sentences.sst import read_sst
-from graphdep.datasets.sentences.sst_trees import read_sst_trees
+from graphdep.datasets.sentences.sst import read_sst, with_brackets
+from graphdep.datasets.sentences.sst_trees import GradedTree, read_graded_trees, read_sst_trees
+from graphdep.vocab import PhraseVocab, VocabTokens
 
 ROWS = [("a fine film", "1"), ('it is " not " fine .', "0"), ("dull", "0")]
 
@@ -259,3 +261,77 @@ def test_read_sst_reads_what_was_written(tmp_path_factory, rows, glue):
     text = table([(" ".join(row), label) for row, label in rows], "sentence\tlabel\n" if glue else "")
     path.write_text(text, encoding="utf-8")
     assert read_sst(path, "glue" if glue else "sentence") == rows
+
+
+GRADED = (
+    "(3 (2 It) (4 (2 's) (4 lovely)))\n"
+    "(2 (2 A) (2 film))\n"
+    "(1 (1 (0 dull) (2 ,)) (2 (2 long) (2 -LRB-)))\n"
+    "(4 Wow)\n"
+)
+
+
+@pytest.fixture
+def graded_files(tmp_path) -> Path:
+    return write(tmp_path / "graded", {"train.txt": GRADED, "dev.txt": GRADED, "test.txt": GRADED})
+
+
+def test_trees_have_the_labels_of_all_nodes(tmp_path, parser, graded_files):
+    dataset = SST(tmp_path / "sst", parser=parser, trees=True, raw_from=graded_files)
+    assert dataset.layout == "trees"
+    assert [data.y.tolist() for data in dataset] == [[1], [0], [1]]  # without the neutral sentence
+    assert dataset[0].word_y.tolist() == [-1, -1, -1, 1]
+    assert dataset[0].phrase_index.tolist() == [[1, 2], [3, 3]]
+    assert dataset[0].phrase_y.tolist() == [1, 1]
+    assert dataset[1].word_y.tolist() == [-1, 0, -1, -1, -1]
+    assert dataset[1].phrase_index.tolist() == [[1, 1, 3], [4, 2, 4]]
+    assert dataset[1].phrase_y.tolist() == [0, 0, -1]
+    assert (dataset[2].word_y.tolist(), dataset[2].phrase_y.tolist()) == ([-1, 1], [])
+    assert {PhraseVocab().label(label) for label in dataset._data.phrase_type.tolist()} == {"X"}
+    joined = next(iter(DataLoader(dataset, batch_size=3)))
+    assert joined.phrase_y.tolist() == [1, 1, 0, 0, -1]
+    assert joined.phrase_index[0].tolist() == [1, 2, 5, 5, 7]
+    for data in dataset:
+        data.validate()
+    val = SST(tmp_path / "sst", "val", parser=parser, trees=True)
+    assert val[0].phrase_y.tolist() == [1, 1]
+    plain = SST(tmp_path / "sst", parser=parser, layout="trees")
+    assert "phrase_y" not in plain[0]
+    assert plain.processed_paths != dataset.processed_paths
+    assert [(data.y.item(), data.num_nodes) for data in plain] == [(d.y.item(), d.num_nodes) for d in dataset]
+    bare = SST(tmp_path / "sst", parser=parser, trees=True, root_node=False)
+    assert bare[0].word_y.tolist() == [-1, -1, 1]
+    assert len(SST(tmp_path / "sst", parser=parser, trees=True, limit=1)) == 1
+
+
+def test_trees_may_have_the_labels_of_a_parser(tmp_path):
+    """Of the topmost constituent of the parser over the same words."""
+    tree = GradedTree(["a", "b", "c"], [(3, 0, 3), (2, 0, 1), (4, 1, 3), (2, 1, 2), (4, 2, 3)])
+    parsed = Sentence(*CHAIN, constituents=[("S", 0, 3), ("VP", 0, 3), ("NP", 0, 2)])
+    assert with_brackets(parsed, tree).constituents == [("S", 0, 3), ("X", 1, 3)]
+    assert with_brackets(Sentence(*CHAIN), tree).constituents == [("X", 0, 3), ("X", 1, 3)]
+
+
+CHAIN = (["a", "b", "c"], [0, 1, 2], ["root", "dep", "dep"])
+
+
+def test_trees_that_cannot_be(tmp_path, parser, graded_files):
+    folder = tmp_path / "sst"
+    with pytest.raises(ValueError, match=r"'trees' is for layout='trees' \(got layout='glue'\)"):
+        SST(folder, parser=parser, trees=True, layout="glue")
+    with pytest.raises(ValueError, match="'phrases' and 'trees' are both True"):
+        SST(folder, parser=parser, trees=True, phrases=True, raw_from=graded_files)
+    with pytest.raises(ValueError, match="'trees' is for words, each of which is a node"):
+        SST(folder, parser=parser, trees=True, tokens=VocabTokens(Vocab(["a"])), raw_from=graded_files)
+    (graded_files / "train.txt").write_text("(3 (2 It) (9 works))\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"train.txt:1: a grade must be 0, 1, 2, 3 or 4, and not '9'"):
+        SST(folder, parser=parser, trees=True, raw_from=graded_files)
+
+
+def test_the_label_of_a_word_under_two_nodes(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("(3 (2 (4 It)) (3 works))\n", encoding="utf-8")
+    [tree] = read_graded_trees(path)
+    assert tree.words == ["It", "works"]
+    assert tree.phrases[1:3] == [(["It"], 2), (["It"], 4)]
+    assert tree.grade == 3

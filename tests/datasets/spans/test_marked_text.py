@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.spans.marked_text import mark_text, read_tags, word_places
+from graphdep.datasets.spans.marked_text import mark_text, read_tags, with_tags, word_places
 
 texts = st.text("ab'\u2019nts1., -_\u0301\u4e2d\n", min_size=1, max_size=20)
 
@@ -102,3 +102,12 @@ def test_tags():
 def test_bad_tags(text, message):
     with pytest.raises(ValueError, match=f"^.*{message}"):
         read_tags(text)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=5), st.data())
+def test_tags_are_found_again(words, data):
+    ends = st.tuples(st.integers(0, len(words) - 1), st.integers(1, len(words))).filter(lambda s: s[0] < s[1])
+    spans = data.draw(st.lists(ends, min_size=1, max_size=2))
+    plain, ranges = read_tags(with_tags(words, spans))
+    assert plain == " ".join(words)
+    assert mark_text(plain, ranges).spans == spans

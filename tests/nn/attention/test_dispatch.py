@@ -31,12 +31,12 @@ def test_a_block_goes_to_the_kernel_that_is_cheapest(nodes, edges, clique, repea
 @pytest.mark.parametrize(
     ("facts", "backend"),
     [
-        ({"area": 240, "pairs": 10}, "dense"),
-        ({"area": 241, "pairs": 10}, "reference"),
-        ({"area": 240, "pairs": 10, "repeated": True}, "reference"),
-        ({"area": 241, "pairs": 10, "scatter": True}, "reference"),
-        ({"area": 241, "pairs": 10, "scatter": True, "on_cuda": True}, "segment"),
-        ({"area": 240, "pairs": 10, "scatter": True, "on_cuda": True}, "dense"),
+        ({"area": 480, "pairs": 10}, "dense"),
+        ({"area": 481, "pairs": 10}, "reference"),
+        ({"area": 480, "pairs": 10, "repeated": True}, "reference"),
+        ({"area": 481, "pairs": 10, "scatter": True}, "reference"),
+        ({"area": 481, "pairs": 10, "scatter": True, "on_cuda": True}, "scatter"),
+        ({"area": 480, "pairs": 10, "scatter": True, "on_cuda": True}, "dense"),
         ({"area": 0, "pairs": 0}, "dense"),
     ],
 )

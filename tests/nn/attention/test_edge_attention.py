@@ -4,6 +4,7 @@ import importlib
 import math
 from importlib.util import find_spec
 from itertools import combinations, pairwise
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from torch_geometric import EdgeIndex
 
 from graphdep.nn.attention import AttentionLayout, edge_attention
+from graphdep.nn.attention.edge_attention import _choose
 from graphdep.testing.backends import (
     DIFFERENTIABLE,
     assert_backends_equal,
@@ -21,13 +23,13 @@ from graphdep.testing.backends import (
     run_backend,
 )
 
-BACKENDS = ("reference", "segment", "dense", "auto")
-INSTALLED = tuple(b for b in BACKENDS if b != "segment" or find_spec("torch_scatter"))
+BACKENDS = ("reference", "segment", "scatter", "dense", "auto")
+INSTALLED = tuple(b for b in BACKENDS if b != "scatter" or find_spec("torch_scatter"))
 TERMS = ("attn_bias", "score_scale", "edge_key", "edge_value")
 
 
 def marked(*backends: str):
-    marks = [pytest.mark.scatter] if "segment" in backends else []
+    marks = [pytest.mark.scatter] if "scatter" in backends else []
     return pytest.param(*backends, marks=marks, id="-".join(backends))
 
 
@@ -545,7 +547,113 @@ def test_errors_name_the_argument() -> None:
         attend(layout=AttentionLayout(inputs["edge_index"], 4))
 
 
-def test_segment_without_torch_scatter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "torch_scatter", None)
-    with pytest.raises(ValueError, match="backend='segment' needs torch-scatter: pip install"):
-        edge_attention(**CASES["complete"], backend="segment")
+def test_auto_says_once_why_it_is_slow_on_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    module = importlib.import_module("graphdep.nn.attention.edge_attention")
+    module._say_slow.cache_clear()
+    monkeypatch.setattr(module, "missing", lambda device: f"needs triton (got {device.type})")
+    monkeypatch.setattr(module, "HAS_SCATTER", False)
+    layout = AttentionLayout(edges((0, 1), (1, 0)), 2)
+    states = SimpleNamespace(is_cuda=True, device=torch.device("cuda"))
+    assert {module._choose("auto", layout, states, False) for _ in range(2)} == {"reference"}
+    (record,) = caplog.records
+    assert record.getMessage().endswith("without the fused kernels: backend='triton' needs triton")
+
+
+def test_scatter_without_torch_scatter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(
+        "graphdep.nn.attention.edge_attention"
+    )  # the name is the function's, too
+    monkeypatch.setattr(module, "HAS_SCATTER", False)
+    with pytest.raises(ValueError, match="backend='scatter' needs torch-scatter .*'segment' does the same"):
+        edge_attention(**CASES["complete"], backend="scatter")
+    edge_attention(**CASES["complete"], backend="segment")
+
+
+def test_a_layout_whose_tensors_were_written_into_is_refused():
+    x, edge_index = torch.randn(3, 1, 2), torch.tensor([[0, 1], [1, 2]])
+    layout = AttentionLayout(edge_index, 3)
+    edge_attention(x, x, x, edge_index, layout=layout)
+    moved = layout.clone()
+    edge_index.copy_(edge_index.flip(0).clone())
+    with pytest.raises(ValueError, match="was changed in place after the AttentionLayout was made"):
+        edge_attention(x, x, x, edge_index, layout=layout)
+    edge_attention(x, x, x, moved.edge_index, layout=moved)  # which has tensors of its own
+
+
+@pytest.mark.parametrize("other", [[[1, 0], [1, 2]], [[0], [1]]])
+def test_a_layout_of_other_edges_is_refused(other):
+    x, edge_index = torch.randn(3, 1, 2), torch.tensor([[0, 1], [1, 2]])
+    layout = AttentionLayout(edge_index, 3)
+    edge_attention(x, x, x, edge_index.clone(), layout=layout)  # the same edges, if other tensors
+    with pytest.raises(ValueError, match="'layout' is of 2 edges that are not the . of 'edge_index'"):
+        edge_attention(x, x, x, torch.tensor(other), layout=layout)
+
+
+def test_auto_gathers_small_cliques_of_a_long_block():
+    """Cliques of ten in a chain that joins them all: the block has a hundred times as many pairs."""
+    n = 1000
+    links = torch.arange(0, n - 10, 10)
+    layout = AttentionLayout(torch.stack([links, links + 10]), n, clique=torch.arange(n) // 10)
+    assert layout.num_pairs == layout.num_edges + 10 * n
+    assert layout.area >= n * n
+    x = torch.randn(n, 1, 2)
+    assert _choose("auto", layout, x, False) == "reference"
+    found = edge_attention(x, x, x, layout.edge_index, layout=layout)
+    dense = edge_attention(x, x, x, layout.edge_index, layout=layout, backend="dense")
+    torch.testing.assert_close(found, dense)
+
+
+def test_products_that_are_too_large_for_float16_stay_where_they_are():
+    """Two examples in one padded block, whose queries and keys do not fit each other."""
+    q, k = torch.full((5, 1, 64), 0.1), torch.full((5, 1, 64), 0.1)
+    k[:2], q[2:] = 100.0, 100.0
+    v = torch.randn(5, 1, 64)
+    edge_index = torch.tensor([[0, 1, 2, 3, 4, 2], [1, 0, 3, 2, 2, 4]])
+    half = [x.half() for x in (q, k, v)]
+    found = edge_attention(*half, edge_index, backend="dense")
+    assert found.isfinite().all()
+    torch.testing.assert_close(found.float(), edge_attention(q, k, v, edge_index), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("backend", ["reference", "segment", "dense", "auto"])
+def test_states_keep_their_dtype_under_autocast(backend):
+    x, clique = torch.randn(6, 1, 4), torch.arange(6) // 3
+    none = torch.empty(2, 0, dtype=torch.long)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert edge_attention(x, x, x, none, clique=clique, backend=backend).dtype == torch.float32
+
+
+@each_backend
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_weights_of_16_bits_leave_no_gradient_where_there_is_none(backend, dtype):
+    """All values are equal, so that no query can change what comes out."""
+    torch.manual_seed(0)
+    query, key = (torch.randn(7, 2, 8, dtype=dtype).requires_grad_() for _ in range(2))
+    value = torch.ones(7, 2, 8, dtype=dtype)
+    target, source = torch.rand(7, 7).lt(0.6).logical_or(torch.eye(7)).nonzero().t()
+    out = edge_attention(query, key, value, torch.stack([source, target]), backend=backend)
+    for grad in torch.autograd.grad(out.sum(), [query, key]):
+        assert grad.abs().max() < 1e-4
+
+
+@each_backend
+def test_large_states_of_float16(backend):
+    """Products of 300 and 300 are more than it can hold; their mean by the root of the channels is not."""
+    query, key = (torch.full((2, 1, 64), number, dtype=torch.float16) for number in (300.0, 300.0))
+    key[:, :, 1:] = 0.0
+    value = torch.tensor([0.0, 1.0], dtype=torch.float16).view(2, 1, 1).expand(2, 1, 64).contiguous()
+    edge_key = torch.zeros(3, 1, 64, dtype=torch.float16)
+    edge_key[0, :, 0] = 300.0
+    pairs = edges((0, 0), (1, 0), (1, 1))
+    out = edge_attention(query, key, value, pairs, edge_key=edge_key, backend=backend)
+    assert out[:, 0, 0].tolist() == [0.0, 1.0]
+
+
+def test_a_layout_in_the_place_of_edges():
+    x, edge_index = torch.randn(3, 1, 2), edges((0, 1), (1, 2))
+    layout = AttentionLayout(edge_index, 3)
+    assert torch.equal(edge_attention(x, x, x, layout), edge_attention(x, x, x, edge_index))
+    with pytest.raises(ValueError, match="'edge_index' is a layout: give no other as 'layout'"):
+        edge_attention(x, x, x, layout, layout=layout)

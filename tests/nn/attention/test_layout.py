@@ -48,12 +48,11 @@ def test_pairs(layout: AttentionLayout) -> None:
 
 
 @given(layouts())
-def test_by_target(layout: AttentionLayout) -> None:
-    order, rowptr = layout.by_target
-    target = layout.pairs[1]
-    for node in range(layout.num_nodes):
-        run = order[rowptr[node] : rowptr[node + 1]]
-        assert run.tolist() == (target == node).nonzero().view(-1).tolist()
+def test_by_target_and_by_source(layout: AttentionLayout) -> None:
+    for row, (order, rowptr) in ((1, layout.by_target), (0, layout.by_source)):
+        for node in range(layout.num_nodes):
+            run = order[rowptr[node] : rowptr[node + 1]]
+            assert run.tolist() == (layout.pairs[row] == node).nonzero().view(-1).tolist()
 
 
 @given(layouts())

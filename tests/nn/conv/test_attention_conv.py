@@ -194,7 +194,7 @@ def test_permutations(name: str) -> None:
 def test_every_backend_gives_the_same(name: str, training: bool) -> None:
     # In training nothing is dropped; in evaluation nothing is dropped though dropout is set.
     results = []
-    for backend in ("reference", "dense", "auto"):
+    for backend in ("reference", "segment", "dense", "auto"):
         conv = make(name, backend=backend, dropout=0.0 if training else 0.5).train(training)
         results.append(run(conv, graph(name)))
     for result in results[1:]:
@@ -203,9 +203,9 @@ def test_every_backend_gives_the_same(name: str, training: bool) -> None:
 
 @pytest.mark.scatter
 @each_conv
-def test_the_segment_backend_gives_the_same(name: str) -> None:
+def test_torch_scatter_gives_the_same(name: str) -> None:
     assert_same(
-        run(make(name, backend="segment"), graph(name)), run(make(name, backend="reference"), graph(name))
+        run(make(name, backend="scatter"), graph(name)), run(make(name, backend="reference"), graph(name))
     )
 
 

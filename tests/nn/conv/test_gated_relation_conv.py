@@ -68,7 +68,7 @@ def edges(types: Tensor, explicit: bool) -> dict[str, Any]:
 @pytest.mark.parametrize(("gate", "gate_state"), VARIANTS)
 @pytest.mark.parametrize("explicit", [True, False], ids=["edges", "clique"])
 @pytest.mark.parametrize(
-    "backend", ["reference", pytest.param("segment", marks=pytest.mark.scatter), "dense"]
+    "backend", ["reference", "segment", pytest.param("scatter", marks=pytest.mark.scatter), "dense"]
 )
 def test_equals_the_formula(gate: str | None, gate_state: str, explicit: bool, backend: str) -> None:
     conv = make(gate, gate_state, backend=backend)

@@ -58,6 +58,30 @@ def test_equals_pytorchs_decoder(norm_first: bool) -> None:
     assert torch.allclose(logits, torch.cat(expected), atol=1e-10)
 
 
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_what_a_response_looks_at_is_what_pytorchs_attention_says(norm_first: bool) -> None:
+    decoder = make(norm_first)
+    for parameter in decoder.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    context, ids = torch.randn(4, CHANNELS).double(), torch.tensor([5, 6, 4])
+    memory = Memory(context, torch.tensor([0, 4]))
+    x = (decoder.embedding.word(torch.tensor([1, 5, 6])) + decoder.position.weight[:3])[None]
+    mask = nn.Transformer.generate_square_subsequent_mask(3, dtype=torch.float64)
+    found = decoder.attention(memory, ids)
+    assert len(found) == 2
+    for block, weights in zip(decoder.layers, found):
+        layer, asked = torch_layer(block, norm_first), []
+        layer.multihead_attn.register_forward_pre_hook(lambda _, given, asked=asked: asked.append(given[0]))
+        x = layer(x, context[None], tgt_mask=mask)
+        wanted = layer.multihead_attn(asked[0], context[None], context[None], average_attn_weights=False)[1]
+        assert torch.allclose(weights, wanted[0], atol=1e-10)
+    before = decoder(memory, ids, torch.tensor([0, 3]))
+    assert not decoder.layers[0].cross._forward_pre_hooks
+    assert torch.equal(before, decoder(memory, ids, torch.tensor([0, 3])))
+    with pytest.raises(ValueError, match=r"of one example \(got 2\)"):
+        decoder.attention(Memory(context, torch.tensor([0, 2, 4])), ids)
+
+
 def test_positions_beyond_the_last_share_it() -> None:
     decoder = make(max_positions=2)
     memory = Memory(torch.randn(3, CHANNELS).double(), torch.tensor([0, 3]))

@@ -96,3 +96,11 @@ def test_times_and_ways_are_no_objects(graph, level):
 def test_a_clause_of_a_clause_without_a_pronoun_says_nothing_more(graph, level):
     found = graph("left/VBD/0/root it/PRP/3/nsubj hurt/VBD/1/advcl:relcl", level)
     assert found["left"] == {"root(-)"}
+
+
+@LEVELS
+def test_a_demonstrative_is_no_relative_pronoun(graph, level):
+    found = graph("day/NN/0/root I/PRP/3/nsubj heard/VBD/1/acl:relcl that/DT/3/obj", level)
+    assert found["that"] == {"obj(heard)"}
+    assert found["day"] == {"root(-)", "obl(heard)"}
+    assert graph("day/NN/0/root that/WDT/3/nsubj came/VBD/1/acl:relcl", level)["that"] == {"ref(day)"}

@@ -20,6 +20,8 @@ def test_conjoined_predicates_share_a_subject(graph, level):
 def test_nouns_do_where_they_are_predicates(graph, level):
     found = graph("Kim/NNP/4/nsubj is/VBZ/4/cop a/DT/4/det cook/NN/0/root and/CC/6/cc poet/NN/4/conj", level)
     assert found["Kim"] == {"nsubj(cook)", "nsubj(poet)"}
+    found = graph("Kim/NNP/2/nsubj sings/VBZ/0/root and/CC/5/cc is/VBZ/5/cop poet/NN/2/conj", level)
+    assert found["Kim"] == {"nsubj(sings)", "nsubj(poet)"}
     found = graph("Kim/NNP/2/nsubj bakes/VBZ/0/root and/CC/4/cc tea/NN/2/conj", level)
     assert found["Kim"] == {"nsubj(bakes)"}
 

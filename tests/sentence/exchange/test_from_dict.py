@@ -85,6 +85,16 @@ def test_labels_of_clear_are_converted():
             ValueError,
             "word 1: 'deps' must be",
         ),
+        (
+            {"words": ["a"], "head": [0], "deprel": ["root"], "comments": "# x"},
+            ValueError,
+            "'comments' must be a list .got str '# x'",
+        ),
+        (
+            {"words": ["a"], "head": [0], "deprel": ["root"], "multiword": 1},
+            ValueError,
+            "'multiword' must be a list",
+        ),
         ({"words": ["a", "b"], "head": [0, 0], "deprel": ["root"] * 2}, ValueError, "more than one root"),
         (
             [{"text": "a", "head": 9, "deprel": "x"}],
@@ -103,3 +113,9 @@ def test_several_roots_if_asked_for():
     assert Sentence.from_dict(roots, multiroot=True).multiroot
     assert Sentence.from_dict({**roots, "multiroot": True}).head == [0, 0]
     assert not Sentence.from_dict({**roots, "head": [0, 1]}, multiroot=True).multiroot
+
+
+def test_what_is_none_is_not_there():
+    plain = {"words": ["a"], "head": [0], "deprel": ["root"]}
+    none = dict.fromkeys(("multiword", "empty", "comments", "deps"))
+    assert Sentence.from_dict(plain | none) == Sentence.from_dict(plain)

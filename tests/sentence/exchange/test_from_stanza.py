@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from stanza.models.common.doc import Document
+from stanza.models.constituency.tree_reader import read_trees
 from stanza.utils.conll import CoNLL
 
 from graphdep import Sentence, to_data
@@ -44,6 +45,15 @@ def test_a_pipeline_gives_what_our_parser_with_the_same_models_gives():
     assert [s.multiword[0][:2] for s in theirs[:1]] == [ours[0].multiword[0][:2]] == [("2-3", "didn't")]
     assert [s.text for s in theirs] == [s.text for s in ours]
     assert_same_data(to_data(theirs), to_data(ours))
+
+
+def test_its_constituents():
+    document = CoNLL.conll2doc(input_str=TEXT)
+    tree = "(ROOT (S (VP (VB Do) (RB n't) (VP (VB sing) (NP (PRP it)))) (. !)))"
+    [document.sentences[0].constituency] = read_trees(tree)
+    [sentence] = Sentence.from_stanza(document)
+    assert sentence.constituents == [("S", 0, 5), ("VP", 0, 4), ("VP", 2, 4), ("NP", 3, 4)]
+    assert sentence.comments == ["# text = Don't sing it!", "# sent_id = 1"]
 
 
 def test_labels_of_clear_are_converted():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 
 import numpy as np
@@ -40,6 +41,11 @@ def test_it_learns_what_a_word_is(tiny, tmp_path):
     assert result["data"]["examples"]["test"] == 2
     target, prediction, group = read_predictions(tmp_path / "predictions.csv")
     assert np.unique(group).tolist() == [0, 1]  # its sentences
+    with open(tmp_path / "predictions.csv", newline="") as file:
+        written = list(csv.DictReader(file))
+    words = {row["text"]: [one["word"] for one in written if one["text"] == row["text"]] for row in written}
+    assert [len(words), *map(len, words.values())] == [2, *np.bincount(group)]
+    assert all(text == " ".join(row) for text, row in words.items())
     assert len(target) == result["predictions"] == 13
     assert result["metrics"]["test_accuracy"] == pytest.approx((target == prediction).mean())
     for split in ("val", "test"):

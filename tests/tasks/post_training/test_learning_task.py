@@ -47,7 +47,7 @@ def make_task(**options) -> PostTrainingTask:
 
 
 def make_batch(task: PostTrainingTask, samples) -> Batch:
-    return task.on_after_batch_transfer(Batch.from_data_list(list(samples)), 0)
+    return task.on_before_batch_transfer(Batch.from_data_list(list(samples)), 0)
 
 
 def slow_scores(task: PostTrainingTask, samples) -> dict[str, float]:

@@ -20,9 +20,20 @@ def batch(corpus):
     return Batch.from_data_list(list(splits["train"])[:5]), splits
 
 
+def with_phrases(data):
+    """The same with one constituent over each text, and tags."""
+    words = [(data.utterance == text).nonzero().view(-1)[1:] for text in range(2)]
+    first, last = zip(*((int(nodes[0]), int(nodes[-1])) for nodes in words))
+    data.phrase_index, data.phrase_type = torch.tensor([first, last]), torch.tensor([1, 1])
+    data.tag = torch.ones_like(data.node_type)
+    return data
+
+
 @pytest.mark.parametrize("model", [name for name in MODELS if not name.startswith("bert")])
 def test_every_model_runs_on_its_edges(model, batch, tiny):
     data, splits = batch
+    if TrainConfig.of(model, **tiny).reads_constituents:
+        data = Batch.from_data_list([with_phrases(one) for one in data.to_data_list()])
     task = build_task(TrainConfig.of(model, **tiny), Parts(len(splits.vocab), len(splits.relations)))
     assert task(task.edges(data)).shape == (5, 3)
     assert "edge_index" not in data

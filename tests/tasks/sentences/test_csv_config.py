@@ -52,7 +52,7 @@ def test_without_a_test_file_there_is_no_test_score(tmp_path, settings):
     assert load_task(result["checkpoint"])[1].labels == ["bad", "good"]
     assert evaluate_own(result["checkpoint"], "val")["metrics"] == result["metrics"]
     with pytest.raises(
-        ValueError, match=r"best.ckpt: its settings have no split 'test': give it \(--set test=FILE"
+        ValueError, match=r"best.ckpt: its settings have no split 'test': give it \(--test FILE"
     ):
         evaluate_own(result["checkpoint"])
 
@@ -142,7 +142,7 @@ def test_an_ablation_is_of_the_test_file_or_of_what_validates(tmp_path, settings
 
 
 def test_what_needs_a_test_file_says_how_to_give_it(tmp_path, settings):
-    with pytest.raises(ValueError, match=r"a test split, which 'csv' has none of here: give it \(--set test"):
+    with pytest.raises(ValueError, match=r"a test split, which 'csv' has none of here: give it \(--test"):
         needs_structure("csv", tmp_path / "runs", settings=settings)
 
 

@@ -11,7 +11,7 @@ def test_edges_are_made_of_the_batch_and_not_stored(example):
 
     data = to_data([example, example])
     task = SentenceTask(torch.nn.Linear(1, 1), resolve("dra"), ENTAILMENT)
-    batch = task.on_after_batch_transfer(data, 0)
+    batch = task.on_before_batch_transfer(data, 0)
     assert batch.edge_index.size(1) > 0
     assert "edge_index" not in data
 

@@ -316,3 +316,18 @@ def test_names_of_classes_are_part_of_a_run(short, tmp_path):
         )
         digests.add(load_splits(config).digest())
     assert len(digests) == 2
+
+
+def test_long_examples_make_smaller_batches(short, corpus):
+    config = TrainConfig.of("bert", **{**corpus, **short, "task": "sick-e", "batch_size": 4})
+    splits = load_splits(config, ("train",))
+    usual = [batch.num_graphs for batch in splits.loader("train", config)]
+    assert set(usual[:-1]) == {4}  # as ever, where they are short
+    cut = config.replace(batch_pieces=60)
+    batches = list(splits.loader("train", cut, shuffle=True))
+    assert sum(batch.num_graphs for batch in batches) == sum(usual)
+    assert all(batch.num_nodes <= 60 or batch.num_graphs == 1 for batch in batches)
+    assert max(batch.num_graphs for batch in batches) <= 4
+    assert config.digest() == config.replace(batch_pieces=4096).digest()
+    with pytest.raises(ValueError, match="'batch_pieces' is for a pretrained encoder"):
+        TrainConfig.of("dt", task="sick-e", batch_pieces=60)

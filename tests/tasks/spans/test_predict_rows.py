@@ -161,7 +161,7 @@ def test_files_of_another_kind(run, predict, checkpoint, tmp_path):
     done = run("predict", "--checkpoint", checkpoint, "--input", plain)
     assert "only 'bundled' is taken from a checkpoint" in done.stderr
     done = run("embed", "a text", "--checkpoint", checkpoint)
-    assert "no sentence vectors but labels of marked spans: see `graphdep predict`" in " ".join(
+    assert "no sentence vectors but labels of marked spans: see graphdep.SpanClassifier" in " ".join(
         done.stderr.split()
     )
 

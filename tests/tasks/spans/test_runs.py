@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 
 import pytest
 from typer.testing import CliRunner
 
+import graphdep
 from graphdep.cli import app
 from graphdep.tasks import family_of
 from graphdep.tasks.spans.learning_task import SpanTask
@@ -68,6 +70,12 @@ def test_labels_are_learned(of_task, tmp_path, task, options):
     assert result["data"]["num_spans"]["train"] == (1 if task == "aspects" else 2)
     check_again(tmp_path / "run", result)
     target, prediction, _ = read_predictions(tmp_path / "run" / "predictions.csv")
+    with open(tmp_path / "run" / "predictions.csv", newline="") as file:
+        written = list(csv.DictReader(file))
+    assert all("<e1>" in row["text"] and "</e1>" in row["text"] for row in written)
+    if task != "spans":  # whose file has trees
+        given = graphdep.load(tmp_path / "run", parser="chain").predict([row["text"] for row in written])
+        assert given.tolist() == [row["prediction_label"] for row in written]
     rows = {row["label"]: row for row in result["tables"]["test"]["labels"]}
     assert sum(row["there"] for row in rows.values()) == (target != 0).sum()
     assert not {"Other", "none"} & rows.keys() or task == "spans"
@@ -275,7 +283,7 @@ def test_runs_on_other_files_of_the_same_content(of_task, tmp_path):
 def test_what_spans_attend_to(run, roots, of_task, tmp_path):
     train(TrainConfig.of("dra", **{**of_task("semeval2010"), "max_epochs": 1}), tmp_path / "run")
     attention = ["attention", "--checkpoint", tmp_path / "run" / "best.ckpt", "--parser", "chain", "--json"]
-    done = run(*attention, "The dog barks")
+    done = run(*attention, "The <e1>dog</e1> <e2>barks</e2>")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["words"] == ["[ROOT]", "The", "dog", "barks"]
     assert "'texts' must be one text" in run(*attention, "The dog", "barks").stderr

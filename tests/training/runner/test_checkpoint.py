@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import io
 import pickle
 import zipfile
 from pathlib import Path
@@ -129,6 +131,13 @@ def test_labels_that_are_no_names_of_classes_are_refused(tmp_path, checkpoint, l
         dataclasses.replace(state, labels=labels)
 
 
+@pytest.mark.parametrize("size", [0, -1, 10**9])
+def test_word_vectors_of_a_size_that_none_have_are_refused(tmp_path, checkpoint, size):
+    path = altered(checkpoint, tmp_path / "bad.ckpt", "vector_dim", size)
+    with pytest.raises(ValueError, match="'vector_dim' must be from 1 to 16384"):
+        load_task(path)
+
+
 @pytest.mark.parametrize("labels", [["y", "x", "z ä"], [3, 1, 2], [0.5, 1.5, -2.0]])
 def test_labels_of_one_kind_are_kept(tmp_path, checkpoint, labels):
     assert load_task(altered(checkpoint, tmp_path / "good.ckpt", "labels", labels))[1].labels == labels
@@ -184,3 +193,28 @@ def test_a_format_of_endless_lists_is_refused_at_once(tmp_path):
     torch.save({"graphdep": {"format": nested}, "state_dict": {}}, tmp_path / "nested.ckpt")
     with pytest.raises(ValueError, match=r"a checkpoint of another version \(list"):
         read_checkpoint(tmp_path / "nested.ckpt")
+
+
+@pytest.mark.parametrize("room", [0, 3_000, 60_000])
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, monkeypatch, room):
+    """torch's own is of an "unexpected pos"."""
+    whole = io.FileIO.write
+
+    class Full(io.FileIO):
+        def write(self, data):
+            if self.tell() + len(data) > room:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return whole(self, data)
+
+    opened = open
+    monkeypatch.setattr(
+        "builtins.open",
+        lambda path, mode="r", **given: (
+            Full(path, "w") if mode == "wb" and ".last.ckpt." in str(path) else opened(path, mode, **given)
+        ),
+    )
+    target = tmp_path / "last.ckpt"
+    with pytest.raises(OSError, match="No space left") as found:
+        AtomicCheckpointIO().save_checkpoint({"x": [torch.zeros(10_000), torch.zeros(10_000)]}, target)
+    assert (found.value.errno, found.value.filename) == (errno.ENOSPC, str(target))
+    assert [*tmp_path.iterdir()] == []

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import shlex
+import signal
 
 import pytest
 import torch
 
+from graphdep.tasks import SentenceTask
 from graphdep.training import TrainConfig, evaluate, load_task, train
 
 COLUMNS = {"text_columns": "text", "label_column": "label"}
@@ -96,3 +98,14 @@ def test_a_checkpoint_loads_no_encoder_by_its_name(theirs, tmp_path, monkeypatch
     config = TrainConfig.of("bert", task="csv", train="x", **COLUMNS, encoder="somebody/evil").to_dict()
     with pytest.raises(ValueError, match="'pretrained' must be there for a pretrained encoder"):
         load_task(altered(tmp_path / "theirs.ckpt", **config))
+
+
+def test_ctrl_c_while_a_split_is_scored(theirs, tmp_path, monkeypatch):
+    """Not Lightning's silent exit, after which it would be ignored."""
+    altered, places = theirs
+    path, handler = altered(tmp_path / "theirs.ckpt"), signal.default_int_handler
+    before = signal.signal(signal.SIGINT, handler)  # which a test before may have left ignored
+    monkeypatch.setattr(SentenceTask, "predict_step", lambda *args: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(path, "val", settings=places)
+    assert signal.signal(signal.SIGINT, before) is handler

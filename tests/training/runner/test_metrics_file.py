@@ -94,6 +94,12 @@ def test_numbers_are_read_back_exactly(tmp_path):
     (tmp_path / METRICS).write_text("epoch,step\n1,x\n")
     with pytest.raises(ValueError, match=r"metrics.csv:2: not numbers"):
         read_metrics(tmp_path / METRICS)
+    (tmp_path / METRICS).write_bytes(b"epoch\n\xff\n")
+    with pytest.raises(ValueError, match=r"metrics.csv:2: not numbers"):
+        read_metrics(tmp_path / METRICS)
+    (tmp_path / METRICS).write_bytes(b"epo\xffch\n1\n")
+    with pytest.raises(ValueError, match=r"metrics.csv:1: not UTF-8"):
+        read_metrics(tmp_path / METRICS)
 
 
 class Seen(L.Callback):

@@ -1,22 +1,29 @@
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import huggingface_hub
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 import graphdep
+from graphdep.tasks import TASKS, resolve_task
 from graphdep.testing import tiny_corpus
 from graphdep.testing.tiny_encoder import write_tiny_encoder
+from graphdep.testing.tiny_roles import write_tiny_propbank
 from graphdep.testing.tiny_spans import write_tiny_semeval2010
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
 from graphdep.training.runner import hub_model
+from graphdep.training.runner.licences import LICENCES, licence_of
 from graphdep.training.runner.model_folder import read_model_folder
 from graphdep.training.runner.write_model_folder import write_model_folder
 
@@ -28,6 +35,7 @@ RUNS = {
     "dailydialog": ("transformer-dra", tiny_corpus.write_tiny_dialogues, {**SIZES, "limit_generate": 0}),
     "ubuntu": ("bert-sia", tiny_corpus.write_tiny_selection, {"max_epochs": 1, "max_length": 40}),
     "semeval2010": ("dt", write_tiny_semeval2010, SIZES),
+    "propbank-ewt": ("dt", write_tiny_propbank, {**SIZES, "relation_dim": 4}),
 }
 
 
@@ -69,6 +77,9 @@ def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task):
     card = (tmp_path / "README.md").read_text()
     assert f"on {task}" in card
     assert "| test_" in card
+    assert f": {licence_of(resolve_task(task).root)}. The model has none" in card
+    assert f"makes a `graphdep.{type(graphdep.load(tmp_path, parser='chain')).__name__}` of it" in card
+    assert "|  |\n| data" not in card
     for path in tmp_path.iterdir():
         assert str(runs[task].parent) not in path.read_text(errors="replace"), path.name
 
@@ -91,8 +102,39 @@ def test_predictors_answer_alike_and_load_finds_theirs(runs, tmp_path):
     selector.save_pretrained(tmp_path / "d")
     again = graphdep.load(tmp_path / "d", parser="chain")
     assert again.rank(["hi"], ["ho", "hum"]) == selector.rank(["hi"], ["ho", "hum"])
-    with pytest.raises(ValueError, match="the task 'semeval2010', which no class answers for: see"):
-        graphdep.load(runs["semeval2010"])
+    relations = graphdep.load(runs["semeval2010"], parser="chain")
+    relations.save_pretrained(tmp_path / "e")
+    again, marked = graphdep.load(tmp_path / "e", parser="chain"), ["The <e1>fire</e1> met a <e2>war</e2>."]
+    assert (again.predict_proba(marked) == relations.predict_proba(marked)).all()
+
+    roles, words, marks = graphdep.load(runs["propbank-ewt"], parser="chain"), [["Ann", "sees", "Bob"]], [1]
+    assert isinstance(roles, graphdep.WordLabeller)
+    roles.save_pretrained(tmp_path / "f")
+    again = graphdep.WordLabeller.from_pretrained(tmp_path / "f", parser="chain")
+    assert (again.predict_proba(words, marks)[0] == roles.predict_proba(words, marks)[0]).all()
+    with pytest.raises(TypeError, match="WordLabeller.from_pretrained takes no 'devcie': edges, parser"):
+        graphdep.WordLabeller.from_pretrained(tmp_path / "f", devcie="cuda")
+
+
+def test_licences_are_those_of_the_cards_of_the_corpora():
+    page = (Path(__file__).parents[3] / "datasets" / "README.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| \[([\w-]+)\]\([^)]*\) \|[^|]*\|[^|]*\| ([^|]*) \|", page, flags=re.M))
+    texts_of_ours = {"mini", "probes"}
+    assert told.keys() - texts_of_ours == LICENCES.keys()
+    for name, licence in LICENCES.items():
+        if licence.startswith("that of each"):
+            assert told[name] in ("by corpus", "each language's own", "each treebank's own")
+        else:
+            assert licence.replace(" is", "") == told[name], name
+    own = {f"datasets/{name}" for name in ("csv", "labels", "spans", "probes")}
+    assert {task.root for task in TASKS.values() if licence_of(task.root) is None} == own
+
+
+def test_a_task_that_no_class_answers_for(runs, monkeypatch):
+    module = importlib.import_module("graphdep.training.runner.load")  # the name is the function's, too
+    monkeypatch.setattr(module, "read_task", lambda place: "post-train")
+    with pytest.raises(ValueError, match="the task 'post-train', which no class answers for: see"):
+        graphdep.load(runs["sst"])
 
 
 def test_in_another_process(saved):
@@ -102,6 +144,29 @@ def test_in_another_process(saved):
     done = subprocess.run(command, cwd=saved.parent, env=env, capture_output=True, text=True, check=True)
     here = graphdep.load(saved, parser="chain").predict_proba(["So dull."])
     assert json.loads(done.stdout) == here.tolist()
+
+
+def test_on_a_machine_of_another_precision(tmp_path):
+    """Its weights are those that were trained, whatever numbers are usual where it is loaded."""
+    given = {
+        **tiny_corpus.write_tiny_sst(tmp_path / "data"),
+        "task": "sst",
+        **SIZES,
+        **OWN,
+        "precision": "bf16-mixed",
+    }
+    train(TrainConfig.of("dt", **given), tmp_path / "run")
+    here = graphdep.load(tmp_path / "run", parser="chain")
+    here.save_pretrained(tmp_path / "model")
+    torch.set_default_dtype(torch.float64)
+    try:
+        there = graphdep.load(tmp_path / "model", parser="chain").predict_proba(["So dull."])
+    finally:
+        torch.set_default_dtype(torch.float32)
+    np.testing.assert_allclose(there, here.predict_proba(["So dull."]), rtol=1e-6)
+    assert {weight.dtype for weight in load_file(tmp_path / "model" / "model.safetensors").values()} == {
+        torch.float32
+    }
 
 
 def damage(folder: Path, how: str) -> None:

@@ -6,12 +6,14 @@ import signal
 
 import pytest
 import torch
+from lightning import Callback
 
 from graphdep.tasks import SentenceTask, TrainingError
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
 from graphdep.training.runner import run
+from graphdep.training.runner.alone_in import alone_in
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 
@@ -349,7 +351,7 @@ def test_outputs_that_are_not_finite_are_never_the_best(tmp_path, config, monkey
 
 
 def test_one_process_at_a_time_trains_in_a_folder(tmp_path, config):
-    with run._alone_in(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
+    with alone_in(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
         train(config, tmp_path)
     assert train(config, tmp_path)["epochs"] == 4
 
@@ -391,7 +393,7 @@ def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
     target.write_text("precious")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".lock").symlink_to(target)
-    with pytest.raises(ValueError, match="is a link, not the lock of a run"), run._alone_in(tmp_path / "run"):
+    with pytest.raises(ValueError, match="is a link, not the lock of a run"), alone_in(tmp_path / "run"):
         pass
     assert target.read_text() == "precious"
 
@@ -416,3 +418,72 @@ def test_precision_auto_is_what_it_became(tmp_path, monkeypatch, config, capsys)
     assert result["config"]["precision"] == "bf16-mixed"
     assert capsys.readouterr().err.splitlines()[0].endswith("precision=bf16-mixed (auto)")
     assert train(bf16, tmp_path, splits=splits, resume=True) == result
+
+
+class Seen(Callback):
+    """Examples of each epoch that training saw, and the learning rate after each update."""
+
+    def __init__(self):
+        self.epochs, self.rates = [], []
+
+    def on_train_epoch_start(self, trainer, pl_module):
+        self.epochs.append(0)
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.epochs[-1] += batch.num_graphs
+        self.rates.append(trainer.optimizers[0].param_groups[0]["lr"])
+
+
+def test_batches_by_tokens_drop_no_example_in_any_epoch(tiny, tmp_path):
+    """Orders make different numbers of batches, and the schedule falls to 0 with the last of all."""
+    texts = tmp_path / "texts.csv"
+    rows = [f"{'fine ' * (1 + number % 9)}film,{'ab'[number % 2]}\n" for number in range(60)]
+    texts.write_text("text,label\n" + "".join(rows), encoding="utf-8")
+    own = {"train": str(texts), "text_columns": "text", "label_column": "label", "parser": "chain"}
+    sizes = {key: tiny[key] for key in ("hidden_channels", "ff_channels", "heads") if key in tiny}
+    more = {"batch_tokens": 29, "max_epochs": 6, "warmup_steps": 2, "root": str(tmp_path / "data")}
+    config = TrainConfig.of("dt", task="csv", **own, **sizes, **more)
+    splits, seen = load_splits(config), Seen()
+    count = splits.loader("train", config, shuffle=True).batch_sampler.count
+    batches = [count(epochs + 1) - count(epochs) for epochs in range(6)]
+    assert max(batches[1:]) > batches[0]  # else this tests nothing
+    train(config, tmp_path / "run", splits=splits, callbacks=[seen])
+    assert seen.epochs == [len(splits["train"])] * 6
+    assert len(seen.rates) == sum(batches)
+    assert seen.rates[-1] == 0 < min(seen.rates[:-1])
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_kill_before_the_first_checkpoint_leaves_nothing(tmp_path, config, resume):
+    """Neither a folder that is set aside, one for each kill, nor what was being written."""
+    train(config, tmp_path / "whole")
+    whole = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    (folder / "metrics.csv").write_text("epoch,step,lr,train_loss\n1,3,0.1,0.5\n")  # before the checkpoint
+    half = (".last.ckpt.abcdefgh.ckpt", ".best.ckpt.12345678.ckpt", ".result.json.a_b_c_d_.json")
+    for name in ("run.yaml", *half):
+        (folder / name).write_bytes(b"half")
+    train(config, folder, resume=resume)
+    assert sorted(path.name for path in folder.iterdir()) == whole
+
+
+def test_a_kill_after_the_last_epoch_costs_no_file(tmp_path, config):
+    """Also none that a process was writing which has no epoch to see any more."""
+    train(config, tmp_path / "whole")
+    whole = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    for lost in (
+        ("result.json",),
+        ("result.json", "curves.png"),
+        ("result.json", "predictions.csv", "curves.png"),
+    ):
+        for name in lost:
+            (tmp_path / "whole" / name).unlink()
+        train(config, tmp_path / "whole", resume=True)
+        assert sorted(path.name for path in (tmp_path / "whole").iterdir()) == whole
+
+
+def test_values_of_many_epochs_are_set_aside(tmp_path, config):
+    (tmp_path / "metrics.csv").write_text("epoch,step\n1,3\n2,6\n")
+    train(config, tmp_path)
+    assert (tmp_path / "previous" / "metrics.csv").read_text() == "epoch,step\n1,3\n2,6\n"

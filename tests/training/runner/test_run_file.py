@@ -89,6 +89,9 @@ def test_values_may_be_written_as_on_the_command_line(tmp_path):
         ("lr: !!python/object/apply:os.getcwd []", "a.yaml: could not determine a constructor"),
         ("lr: {", "a.yaml: while parsing"),
         ("1: 2", "a.yaml: no settings and their values"),
+        ("task: 0.1", r"a.yaml: 'task' must be the name of a task \(got 0.1\)"),
+        ("? [a]\n: 1", "a.yaml: line 1: a name must be a text"),
+        ("lr: " + "[" * 5000, "a.yaml: nested too deep"),
         ("seed: 1.5", r"a.yaml: 'seed' takes a whole number \(got 1.5\)"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from graphdep.metrics.classification import ACCURACY
 from graphdep.testing import random_sentence
 from graphdep.training import needs_structure
 from graphdep.training.family.structure_rows import StructureRows
@@ -28,10 +29,11 @@ SHORT = {
 QUIET = Console(quiet=True)
 
 
-def write(folder: Path, rule, sizes=(("train", 60), ("val", 20), ("test", 40))) -> dict[str, object]:
+def write(folder: Path, rule, tested: int = 40) -> dict[str, object]:
     """Files of sentences with trees, and a label for each word by a rule of the words, heads and chance."""
     rng = random.Random(0)
-    for name, count in sizes:
+    sizes = {"train": 60, "val": 20, "test": tested}
+    for name, count in sizes.items():
         with open(folder / f"{name}.jsonl", "w") as file:
             for _ in range(count):
                 head = random_sentence(rng, rng.randint(5, 8)).head
@@ -42,13 +44,13 @@ def write(folder: Path, rule, sizes=(("train", 60), ("val", 20), ("test", 40))) 
                     json.dumps({"words": words, "labels": labels, "head": list(head), "deprel": deprel})
                     + "\n"
                 )
-    files = {name: str(folder / f"{name}.jsonl") for name, _ in sizes}
+    files = {name: str(folder / f"{name}.jsonl") for name in sizes}
     return {**files, **SIZES, **SHORT}
 
 
 def ask(folder: Path, rule, **options) -> dict:
     own = {name: options.pop(name) for name in ("max_epochs", "lr") if name in options}
-    settings = write(folder, rule) | {"outside": "none"} | own
+    settings = write(folder, rule, options.pop("tested", 40)) | {"outside": "none"} | own
     given = {"seeds": 3, "minutes": 30, "bound": 0.05, "console": QUIET, **options}
     return needs_structure("labels", folder / "runs", settings=settings, **given)
 
@@ -86,7 +88,7 @@ def test_structure_decides(tmp_path):
 
 
 def test_words_decide(tmp_path):
-    found = ask(tmp_path, of_word)
+    found = ask(tmp_path, of_word, tested=120)  # rows that are equal on 40 sentences may differ by .09
     assert found["verdict"] == "no", found["sentences"]
     assert found["smallest_visible_effect"] < 0.05
 
@@ -97,10 +99,36 @@ def test_models_that_have_learnt_nothing_deny_nothing(tmp_path):
     assert "the plain model is no better than no skill" in found["sentences"][-1]
 
 
+def test_models_that_are_still_learning_deny_nothing(tmp_path):
+    """Trees that decide all, read by a model that was stopped before it could show it."""
+    found = ask(tmp_path, of_governor, max_epochs=1, lr=0.003, bound=0.9)
+    assert found["verdict"] != "no", found["sentences"]
+
+
+def summed(mean: float, capped: int = 0) -> dict:
+    return {"metrics": {"test_accuracy": {"mean": mean}}, "capped": capped, "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("plain", "trees", "no_skill", "doubt"),
+    [
+        (summed(0.9), summed(0.9), 0.5, None),
+        (summed(0.9, 3), summed(0.9), 0.5, None),  # a plain model that gets better makes a gain smaller
+        (summed(0.9), summed(0.9), None, None),
+        (summed(0.5), summed(0.9), 0.5, "the plain model is no better than no skill"),
+        (summed(0.9), summed(0.4), 0.5, "the model with trees is no better than no skill"),
+        (summed(0.9), summed(0.9, 1), 0.5, "1 of 3 runs with trees were still getting better"),
+    ],
+)
+def test_doubts(plain, trees, no_skill, doubt):
+    found = module._doubt(ACCURACY, no_skill, plain=plain, trees=trees)
+    assert (found is None) if doubt is None else found.startswith(doubt)
+
+
 def test_nothing_decides(tmp_path):
     found = ask(tmp_path, of_chance, bound=0.001)
     assert found["verdict"] == "undecided", found["sentences"]
-    assert "could not have been seen" in found["sentences"][-1]
+    assert "no better than no skill" in found["sentences"][-1]  # by whatever epoch chance has chosen
 
 
 @pytest.mark.parametrize(
@@ -126,7 +154,7 @@ def test_verdicts(plain, random, maximize, verdict):
         "excluded": part["excluded"],
         "part": "the 100 of 2,000 examples that fit into the time",
     }
-    told = module._worth(part, 0.02, learnt=True, **said)
+    told = module._worth(part, 0.02, doubt=None, **said)
     if verdict == "undecided" and part["over"]:
         assert "than random trees" in told
         return
@@ -135,7 +163,7 @@ def test_verdicts(plain, random, maximize, verdict):
     assert "the 100 of 2,000 examples that fit into the time" in told
     assert ("(more --minutes)" in told) == (verdict == "no")
     if verdict != "yes":
-        assert "no better than no skill" in module._worth(part, 0.02, learnt=False, **said)
+        assert module._worth(part, 0.02, doubt="so it is.", **said).endswith(" undecided: so it is.")
 
 
 def test_as_many_examples_as_there_is_time_for():
@@ -148,7 +176,7 @@ def test_as_many_examples_as_there_is_time_for():
 
 def test_errors(tmp_path):
     with pytest.raises(
-        ValueError, match="'minutes' is too short: 60 examples take about [0-9]+ \\(got 0.001\\)"
+        ValueError, match="'minutes' is too short: 60 examples take about [0-9]+ minutes \\(got 0.001\\)"
     ):
         ask(tmp_path, of_word, minutes=0.001)
     with pytest.raises(ValueError, match="'model' must be one of dt, bert-dt \\(got 'bilstm'\\)"):
@@ -157,3 +185,8 @@ def test_errors(tmp_path):
         needs_structure("csv", tmp_path / "other", trees="gold", console=QUIET)
     with pytest.raises(ValueError, match="no rows are known .* 'post-train'"):
         needs_structure("post-train", tmp_path / "other", console=QUIET)
+
+
+def test_a_test_split_of_one_sentence(tmp_path):
+    with pytest.raises(ValueError, match="on 2 test examples at least \\('labels' has 1\\)"):
+        ask(tmp_path, of_word, tested=1)

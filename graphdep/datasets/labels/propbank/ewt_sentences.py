@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from graphdep.datasets.labels.propbank.propbank_skeletons import SkeletonSentence, read_skeletons
-from graphdep.io import read_conllu
+from graphdep.io import parse_ptb, read_conllu
 from graphdep.sentence import Sentence
 
 SKELETON, TREEBANK = ".gold_skel", ".conllu"
@@ -28,6 +29,19 @@ class EWTSentence:
     tree: Sentence
     skeleton: SkeletonSentence
     path: Path
+
+    @cached_property
+    def bracketed(self) -> Sentence:
+        """The tree with the constituents of the skeleton, which has their brackets but not the words.
+
+        Raises:
+            PtbError: If the brackets are no tree.
+        """
+        words = (form.replace("(", "-LRB-").replace(")", "-RRB-") for form in self.tree.form)
+        pieces = zip(self.skeleton.parse, self.skeleton.tags, words)
+        text = " ".join(piece.replace("*", f" ({tag} {word}) ") for piece, tag, word in pieces)
+        place = f"{self.path}:{self.skeleton.line}"
+        return parse_ptb(text, name=place, sentences=[self.tree])[0]
 
 
 @dataclass

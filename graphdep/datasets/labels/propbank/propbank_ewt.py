@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.seen_files import seen_files
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE, bio_of, with_insides
 from graphdep.datasets.labels.label_dataset import LabelDataset
@@ -165,7 +166,8 @@ class PropBankEWT(LabelDataset):
         return super().describe() | left_out
 
     def _example(self, sentence: EWTSentence, predicate: SkeletonPredicate) -> LabelledWords:
-        tree, place = sentence.tree, f"{sentence.path}:{predicate.line}"
+        tree = sentence.bracketed if self.constituents and self._parser is None else sentence.tree
+        place = f"{sentence.path}:{predicate.line}"
         arguments = [span for span in predicate.spans if span[2] not in PREDICATE]
         labels: list[str | None]
         if self.form == "spans":
@@ -181,7 +183,7 @@ class PropBankEWT(LabelDataset):
 
     def _treebank(self, folder: Path, split: str) -> list[Path]:
         source = self.ud_from if self.ud_from is not None and folder == self.raw_from else folder
-        found = sorted(source.rglob(self.raw_file_pattern(split)))
+        found = seen_files(source, f"**/{self.raw_file_pattern(split)}")
         if len({path.parent for path in found}) > 1:
             names = ", ".join(map(str, found))
             raise ValueError(f"{source} has several treebanks ({names}): name the folder of one of them")
@@ -196,7 +198,7 @@ class PropBankEWT(LabelDataset):
 
 def _skeletons(folder: Path) -> list[Path]:
     """The skeletons below a folder; of PropBank's whole release those of EWT."""
-    found = sorted(folder.rglob(f"*{SKELETON}"))
+    found = seen_files(folder, f"**/*{SKELETON}")
     own = [path for path in found if "ewt" in path.relative_to(folder).parts] or found
     for name, count in Counter(path.name for path in own).items():
         if count > 1:

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from graphdep.datasets.base.draw import check_seed, drawn_part
 from graphdep.datasets.base.parsed_dataset import Example
+from graphdep.datasets.base.seen_files import seen_files
 from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.label_dataset import LabelDataset
@@ -101,7 +102,7 @@ class UniversalPropBank(LabelDataset):
         super().__init__(root, split, parser, **options)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
-        found = sorted(folder.glob(self.raw_file_pattern(split)))
+        found = seen_files(folder, self.raw_file_pattern(split))
         if len({path.name.partition("-up-")[0] for path in found}) > 1:
             names = ", ".join(path.name for path in found)
             raise ValueError(f"{folder} holds several languages ({names}): give each its own 'root'")

@@ -69,19 +69,19 @@ def refusal(query: Tensor, tiles: AttentionTiles) -> str | None:
     channels a head, fewer than 2^31 numbers in a tensor, and pairs that bytes can say or that are all written
     out (:class:`~graphdep.nn.attention.tiles.AttentionTiles`).
     """
-    return missing(query) or _refused_states(query) or tiles.refusal
+    return missing(query.device) or _refused_states(query) or tiles.refusal
 
 
-def missing(query: Tensor) -> str | None:
-    """What is not there to run the kernels with; :obj:`None`: all is."""
+def missing(device: torch.device) -> str | None:
+    """What is not there to run the kernels with on a device; :obj:`None`: all is."""
     if not INSTALLED:
-        return "needs triton: pip install 'graphdep[triton]'"
-    if not query.is_cuda and not INTERPRETED:
+        return f"needs triton (pip install 'graphdep[triton]') and a CUDA device (got {device.type})"
+    if device.type != "cuda" and not INTERPRETED:
         return (
-            f"needs a CUDA device (got {query.device.type}); TRITON_INTERPRET=1, set before triton is "
+            f"needs a CUDA device (got {device.type}); TRITON_INTERPRET=1, set before triton is "
             "imported, runs it slowly on the CPU"
         )
-    if query.is_cuda and INTERPRETED:
+    if device.type == "cuda" and INTERPRETED:
         return "needs states on the CPU under TRITON_INTERPRET=1"
     return None
 
@@ -93,7 +93,8 @@ def _refused_states(query: Tensor) -> str | None:
         return "cannot serve bfloat16 under TRITON_INTERPRET=1: the interpreter multiplies it wrongly"
     if query.size(2) > MOST_CHANNELS:
         return f"serves at most {MOST_CHANNELS} channels a head (got {query.size(2)})"
-    if query.numel() * 3 >= 2**31:  # three of them may lie in one tensor
+    # Three of them may lie in one tensor; and a view reaches further than it has numbers.
+    if max(query.numel() * 3, query.stride(0) * query.size(0)) >= 2**31:
         return f"serves tensors of fewer than 2^31 numbers (got {[*query.shape]}, three times)"
     return None
 

@@ -1,0 +1,1 @@
+"""Extensions of Sphinx that are this site's own."""

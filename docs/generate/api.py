@@ -1,0 +1,84 @@
+"""The reference: a page a package, from its ``__all__``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Mapping
+from types import ModuleType
+
+import graphdep
+from graphdep.training.runner.task_estimator import TaskEstimator
+
+LEFT_OUT = ("graphdep.testing", "graphdep.cli")  # for those who test; pages of its own
+
+
+def packages() -> list[str]:
+    """The packages with something public."""
+    found = [m.name for m in pkgutil.walk_packages(graphdep.__path__, "graphdep.") if m.ispkg]
+    named = ["graphdep", *found]
+    return [
+        name
+        for name in named
+        if not name.startswith(LEFT_OUT) and getattr(importlib.import_module(name), "__all__", ())
+    ]
+
+
+def homes() -> dict[int, tuple[str, str]]:
+    """By object: the package that documents it, the one whose name is the longest beginning of its module's,
+    and the name that it has there.
+    """
+    found: dict[int, tuple[str, str]] = {}
+    for package in packages():
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            value = getattr(module, name)
+            own = (getattr(value, "__module__", "") or "").startswith(package)
+            if id(value) not in found or own:
+                found[id(value)] = (package, name)
+    return found
+
+
+def page(package: str) -> str:
+    """The page of a package, in Markdown."""
+    module = importlib.import_module(package)
+    homed = homes()
+    own = [name for name in module.__all__ if homed[id(getattr(module, name))] == (package, name)]
+    guests = [name for name in module.__all__ if name not in own]
+    parts = [f"# {package}\n", f"```{{eval-rst}}\n.. automodule:: {package}\n   :no-members:\n```\n"]
+    if guests:
+        links = ", ".join(_link(module, name, homed) for name in guests)
+        parts.append(f"Also here: {links}.\n")
+    for name in own:
+        parts.append(f"## {name}\n\n```{{eval-rst}}\n{_directive(module, name)}\n```\n")
+    return "\n".join(parts)
+
+
+def _link(module: ModuleType, name: str, homed: dict[int, tuple[str, str]]) -> str:
+    package, there = homed[id(getattr(module, name))]
+    return f"{{py:obj}}`~{package}.{there}`"
+
+
+def _directive(module: ModuleType, name: str) -> str:
+    value = getattr(module, name)
+    path = f"{module.__name__}.{name}"
+    if inspect.ismodule(value):
+        return f"See ``{path}``."
+    if inspect.isclass(value):
+        # What estimators have in common is documented once, and theirs all the same.
+        inherited = "\n   :inherited-members: HubModel" if issubclass(value, TaskEstimator) else ""
+        return f".. autoclass:: {path}\n   :members:{inherited}\n   :show-inheritance:"
+    if callable(value):
+        return f".. autofunction:: {path}"
+    return f".. py:data:: {path}\n\n   {_said(value)}"
+
+
+def _said(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"By name: {', '.join(f'``{key}``' for key in value)}."
+    if isinstance(value, (tuple, list, frozenset)):
+        return f"{', '.join(f'``{one}``' for one in value)}."
+    return (
+        f"``{value!r}``" if isinstance(value, (str, int, float)) else f"Of type ``{type(value).__name__}``."
+    )

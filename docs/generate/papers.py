@@ -1,0 +1,172 @@
+"""What belongs to a paper: classes, formulas, commands, claims and verdicts."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from graphdep.training.evidence import read_open_claims
+
+from .markdown import DASH, code, summary, table
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SCRIPT = runpy.run_path(str(EXAMPLES / "paper_table.py"))
+CLAIMS = runpy.run_path(str(EXAMPLES / "claims.py"))
+papers_of = SCRIPT["papers_of"]
+# The page of each paper in docs/papers, by a part of its title.
+SLUGS = {
+    "Attention Is All You Need": "transformer-as-a-graph",
+    "Graph Convolution over Pruned": "gcn-over-dependency-trees",
+    "Modeling Compositionality": "dra",
+    "Retrieval-based Dialogue System via Syntax-Informed": "sia",
+    "Enhanced Dependency Structures": "dam",
+    "Integrating Dependency Tree": "dt",
+    "Linguistically-Informed": "lisa",
+    "GATE:": "gate",
+    "Graph-to-Graph": "graph2graph",
+    "Tree Transformer:": "tree-transformer-constituents",
+    "Relative Position": "relative-positions",
+    "Grounded Compositional": "dt-rnn",
+    "DialogBERT": "dialogbert",
+    "BERT:": "bert",
+    "RNN Encoder-Decoder": "gru",
+    "Hierarchical Recurrent Attention": "hran",
+    "Hierarchical Neural Network": "hred",
+    "Tree-Structured Long": "tree-lstm",
+    "Sentiment Treebank": "rntn",
+    "Head-Lexicalized": "bitree-lstm",
+    "Dynamic Compositional": "dc-treelstm",
+    "via POS Tags": "taghypertreelstm",
+    "Universal Sentence Encoder": "use",
+    "Conditional Random Fields": "crf",
+    "Fine-grained Post-training": "bert-fp",
+    "Utterance Manipulation": "ums",
+    "Contextual Language Models": "ss-da",
+    "Structural Pre-training": "spider",
+    "ReCoSa": "recosa",
+    "Matching the Blanks": "matching-the-blanks",
+    "Sequential Matching Network": "smn",
+    "Deep Attention Matching": "dam-2018",
+    "Interaction-over-Interaction": "ioi",
+    "Deep Utterance Aggregation": "dua",
+    "Traverse Trees": "tree-transformer-vaswani",
+    "Output Embedding": "tied-output",
+}
+
+
+@cache
+def rows() -> dict[str, dict[str, list[Any]]]:
+    """By title what examples/paper_table.py has: presets, convs, models, equations, address, command."""
+    return SCRIPT["_rows"]()
+
+
+def slug(title: str) -> str:
+    """The name of a paper's page.
+
+    Raises:
+        KeyError: If it has none.
+    """
+    return next(name for part, name in SLUGS.items() if part in title)
+
+
+def page_of(column: str, name: str) -> str:
+    """A link to the page of the paper that a preset, conv or model is of."""
+    for title, row in rows().items():
+        if f"`{name}`" in row[column]:
+            return f"[{slug(title)}](/docs/papers/{slug(title)}.md)"
+    return ""
+
+
+@cache
+def claims() -> list[list[str]]:
+    """Lines of the table of claims: claim, source, rows, seeds, difference, smallest visible, verdict."""
+    text = CLAIMS["table"](EXAMPLES / "claims", EXAMPLES / "results" / "evidence")
+    return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines()[2:]]
+
+
+def _of_paper(line: list[str], title: str) -> bool:
+    presets = [name.strip("`") for name in rows()[title]["preset"]]
+    model = re.match(r"`(?:bert-)?([\w-]+)", line[2])
+    family = model[1].split("-")[0] if model else ""
+    own = title != next(iter(rows())) and family in presets
+    return title in line[1] or own or ("Dependency-Transformer" in line[1] and "dt" in presets)
+
+
+def published_and_ours() -> list[tuple[str, ...]]:
+    """All claims whose source is a paper of a preset, with ours; then what no runs decide."""
+    found = []
+    for title, row in rows().items():
+        if row["preset"]:
+            link = f"[{slug(title)}](/docs/papers/{slug(title)}.md)"
+            for claim, source, said, _, difference, _, verdict in (_filled(c) for c in claims()):
+                if title in source:
+                    found.append(
+                        (link, claim, said, source.replace(title, "").strip(", "), difference, verdict)
+                    )
+            for one in read_open_claims(EXAMPLES / "claims" / "open"):
+                if title in one.source:
+                    found.append((link, one.text, "", one.published, "", f"not decided: {one.why}"))
+    return found
+
+
+def _filled(line: list[str]) -> list[str]:
+    return [*line, *[""] * (7 - len(line))]
+
+
+def part(title: str) -> str:
+    """The generated part of a paper's page."""
+    row = rows()[title]
+    name = f"[{title}]({row['url'][0]})" if row["url"] else title
+    numbers = SCRIPT["_ranges"](row["equations"])
+    said = [f"**Paper:** {name}{f' (equations {numbers})' if numbers else ''}.\n"]
+    things = list(_things(title))
+    header = ("kind", "name", "what it is")
+    said.append(table(header, [(kind, _link(kind, name, of), summary(of)) for kind, name, of in things]))
+    if row["command"]:
+        command = row["command"][0].strip("`")
+        said.append(f"<!-- needs the corpus -->\n```sh\n{command} --raw-from path/to/corpus\n```\n")
+    said += _verdicts(title)
+    classes = [(name, of) for kind, name, of in things if kind != "preset"]
+    said.append("## Method, formula, arguments\n")
+    for kind, name, of in things:
+        if kind == "preset":
+            said.append(f"### Preset {name}\n\n{_rest('autofunction', of)}\n")
+    said += [f"### Class {name}\n\n{_rest('autoclass', of)}\n" for name, of in classes]
+    return "\n".join(said)
+
+
+def _verdicts(title: str) -> list[str]:
+    said = ["## What is claimed, and what we found\n"]
+    lines = [line for line in map(_filled, claims()) if _of_paper(line, title)]
+    if lines:
+        header = ("claim", "source", "rows", "seeds", "difference [95%]", "verdict")
+        said.append(table(header, [(*line[:5], line[6]) for line in lines]))
+        said.append("How to read it, and what was asked beforehand: [claims](/examples/claims/README.md).\n")
+    left = [one for one in read_open_claims(EXAMPLES / "claims" / "open") if title in one.source]
+    if left:
+        said.append("Not decided here:\n")
+        cells = [(one.text, one.source.replace(title, "") or DASH, one.published, one.why) for one in left]
+        said.append(table(("claim", "", "published", "why not"), cells))
+    if not lines and not left:
+        said.append(
+            "No claim of this paper was put to the test here: it is a baseline or a part of other models.\n"
+        )
+    return said
+
+
+def _things(title: str) -> Any:
+    for column, name, of in SCRIPT["_things"]():
+        if [paper.title for paper in papers_of(of)[:1]] == [title]:
+            yield column, name, of
+
+
+def _link(kind: str, name: str, of: Any) -> str:
+    return code(name) if kind == "preset" else f"{{py:class}}`~{of.__module__.rpartition('.')[0]}.{name}`"
+
+
+def _rest(directive: str, of: Any) -> str:
+    return f"```{{eval-rst}}\n.. {directive}:: {of.__module__}.{of.__name__}\n   :no-index:\n```"

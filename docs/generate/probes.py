@@ -1,0 +1,32 @@
+"""What edges can read, by examples/results/probes.csv."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).parents[2] / "examples" / "results" / "probes.csv"
+LAYERS, ENOUGH = "2", 0.9
+# A preset and the row of the probes that has its edges.
+ROWS = {name: name for name in ("transformer", "dra", "sia", "gate", "lisa", "dam", "g2g", "dt")}
+ROWS["tree"] = "neighbours"
+
+
+@cache
+def measured() -> dict[str, dict[str, float]]:
+    """Accuracy with two layers, by row and function of the tree."""
+    found: dict[str, dict[str, float]] = {}
+    with FILE.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            if line["layers"] == LAYERS:
+                found.setdefault(line["edges"], {})[line["function"]] = float(line["measured"])
+    return found
+
+
+def reads(preset: str) -> str:
+    """The functions of the tree that a preset reads in nine of ten words; empty where it was not tried."""
+    if preset not in ROWS:
+        return ""
+    right = [name for name, score in measured()[ROWS[preset]].items() if score >= ENOUGH]
+    return ", ".join(right) or "none of the functions"

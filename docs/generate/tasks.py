@@ -1,0 +1,61 @@
+"""The cheat sheet of tasks: data, metric, floor."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from graphdep.tasks import families
+
+from .markdown import code, table
+
+ROOT = Path(__file__).parents[2]
+HEADER = ("task", "corpus", "data layout", "metrics", "trees of its own", "further tests")
+NO_CARD = {
+    "csv": "columns of a `.csv`, `.tsv`, `.jsonl` or `.parquet`",
+    "csv-regression": "the same, the label a number",
+    "labels": "`.jsonl`, `.conllu`, two columns, `.spacy`",
+    "spans": "`.jsonl`, `.csv`",
+}
+OWN = "[files of your own](/datasets/README.md#files-of-your-own)"
+
+
+def row(name: str, task: object) -> tuple[str, ...]:
+    """What a task is, by the registry."""
+    card = ROOT / task.root / "README.md"
+    if name in NO_CARD:
+        layout = f"{NO_CARD[name]}: {OWN}"
+    else:
+        layout = f"[{task.root}](/{card.relative_to(ROOT)})"
+    metrics = code(*(metric.name for metric in task.metrics))
+    return f"`{name}`", task.title, layout, metrics, "yes" if task.gold_trees else "", code(*task.other_tests)
+
+
+def floors(metrics: list[object]) -> list[tuple[str, str, str]]:
+    """Metric, what exactly it is, and its floor, as a result's own signature says."""
+    found = {}
+    for metric in metrics:
+        what, _, floor = metric.signature.partition("; floor: ")
+        found[metric.name, metric.signature] = (f"`{metric.name}`", what, floor or "see the signature")
+    return list(found.values())
+
+
+def page() -> str:
+    """Tables by family, in Markdown."""
+    parts = []
+    for family in families():
+        parts.append(f"## {family.name.capitalize()}\n\n{_about(family)}\n")
+        parts.append(table(HEADER, [row(name, task) for name, task in family.tasks.items()]))
+        metrics = [metric for task in family.tasks.values() for metric in task.metrics]
+        parts.append("\n" + table(("metric", "what exactly", "floor: no skill"), _short(floors(metrics))))
+    return "\n".join(parts)
+
+
+def _about(family: object) -> str:
+    first = (type(family).__doc__ or "").strip().split("\n\n")[0]
+    return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", " ".join(first.split()))
+
+
+def _short(lines: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Without versions of libraries, which a result has."""
+    return [tuple(re.sub(r" \((scikit-learn|SciPy) [\d.]+\)", "", cell) for cell in line) for line in lines]

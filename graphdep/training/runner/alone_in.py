@@ -1,0 +1,45 @@
+"""A folder that one process at a time works in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphdep.training.runner.folder_in_use import FolderInUseError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
+    """Makes the folder and holds its lock, which a kill frees as well.
+
+    Args:
+        folder: The folder.
+        does: What another process then does in it, for the error. (default: :obj:`"trains"`)
+
+    Raises:
+        FolderInUseError: If another process is in it.
+        ValueError: If the lock is a link.
+        OSError: If nothing can be written to the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # A link would lead elsewhere, and what it leads to is not ours to empty.
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    except OSError as error:
+        if (folder / ".lock").is_symlink():
+            raise ValueError(f"{folder / '.lock'}: is a link, not the lock of a run") from None
+        raise error
+    with open(handle, "r+") as lock:
+        if fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
+        yield

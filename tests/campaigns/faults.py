@@ -1,0 +1,184 @@
+"""A full disk, few open files, a folder that takes nothing, a pipe that nobody reads, Ctrl-C: the end is
+clear, and the work done again has the result that it always has.
+
+Run: python tests/campaigns/faults.py [--seed N] [--count N] [--minutes N] [--write]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness import Bounds, Tally, kill, leftovers, main, start, tail, timed, wait
+from works import Work, works
+
+PATIENCE = 300
+# A line that says what is wrong; an ablation has one for each run, and keeps the others.
+_CLEAR = re.compile(
+    r"graphdep: error: (?!.*GRAPHDEP_DEBUG)| failed: (?!RuntimeError)|^(OS|Permission|Value)Error: ", re.M
+)
+# Works of which a fault is tried; of the families one is enough, their files are written in one way.
+_CHOSEN = (
+    "parse, one process",
+    "dataset processing",
+    "pairs on disk",
+    "train, sentences",
+    "ablate",
+    "save_pretrained",
+)
+
+
+def run(bounds: Bounds, folder: Path) -> list[Tally]:
+    chosen = [work for work in works(folder) if work.name in _CHOSEN]
+    faults: dict[str, Callable[[random.Random, Work], Callable[[], object]]] = {
+        "full disk": _full_disk,
+        "64 open files": _few_files,
+        "closed pipe": _closed_pipe,
+    }
+    if os.geteuid() == 0:
+        faults["read-only folder"] = _read_only
+    tallies = [_fault(name, fault, chosen, bounds.part(6), folder) for name, fault in faults.items()]
+    commands = [work for work in chosen if work.name in ("parse, one process", "train, sentences", "ablate")]
+    return [*tallies, _ctrl_c(commands, bounds.part(3), folder)]
+
+
+# -- faults: what a child does before it works -------------------------------------------------------------
+
+
+def _full_disk(rng: random.Random, work: Work) -> Callable[[], object]:
+    """Files end at some size, as where a disk is full."""
+    most = int(2 ** rng.uniform(0, 18))
+
+    def action() -> object:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        return work.action()
+
+    return action
+
+
+def _few_files(rng: random.Random, work: Work) -> Callable[[], object]:
+    def action() -> object:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        return work.action()
+
+    return action
+
+
+def _closed_pipe(rng: random.Random, work: Work) -> Callable[[], object]:
+    def action() -> object:
+        read, write = os.pipe()
+        os.close(read)
+        os.dup2(write, 1)
+        return work.action()
+
+    return action
+
+
+def _read_only(rng: random.Random, work: Work) -> Callable[[], object]:
+    """As somebody who may write nothing in the folder, and read all of it."""
+
+    def action() -> object:
+        with contextlib.suppress(PermissionError):
+            os.chmod(work.folder, 0o555)
+        os.chmod(work.folder.parent, 0o755)
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        return work.action()
+
+    return action
+
+
+def _fault(
+    name: str,
+    fault: Callable[[random.Random, Work], Callable[[], object]],
+    chosen: list[Work],
+    bounds: Bounds,
+    folder: Path,
+) -> Tally:
+    tally, log = Tally("faults", name, bounds.seed), folder / "log"
+    with timed(tally):
+        expected = {work.name: value for work in chosen if (value := _whole(work, log)) is not None}
+        while bounds.more(tally.cases):
+            work = chosen[tally.cases % len(chosen)]
+            work.fresh()
+            action = fault(bounds.random(name, tally.cases), work)
+            code = wait(start(action, log), PATIENCE)
+            tally.add(*_judge(work, code, log, expected[work.name]))
+    return tally
+
+
+def _whole(work: Work, log: Path) -> object:
+    work.fresh()
+    code = wait(start(work.action, log), PATIENCE)
+    assert code == 0, f"{work.name} without a fault: {tail(log)}"
+    return work.result()
+
+
+def _judge(work: Work, code: int | None, log: Path, expected: object) -> tuple[str, str]:
+    """Whether the end was clear, and the work done again has its result."""
+    said = tail(log)
+    if code is None:
+        return "hangs", f"{work.name}: {said}"
+    if code not in (0, 1, 2) or (code and not _CLEAR.search(_text(log))):
+        return "crashes", f"{work.name}: exit {code}: {said}"
+    if wrong := work.check():
+        return "losses", wrong
+    os.chmod(work.folder, 0o755)
+    again = wait(start(work.action, log), PATIENCE)
+    if again != 0:
+        return ("hangs" if again is None else "losses"), f"{work.name}, again: {tail(log)}"
+    if work.result() != expected:
+        return "losses", f"{work.name}: another result than without the fault"
+    if left := leftovers(work.folder):
+        return "losses", f"{work.name} left {', '.join(left)}"
+    return ("documented" if code else "valid"), ""
+
+
+def _text(log: Path) -> str:
+    """The log without the paths and line numbers of tracebacks, by lines."""
+    return "\n".join(line for line in log.read_text(encoding="utf-8", errors="replace").splitlines())
+
+
+def _ctrl_c(chosen: list[Work], bounds: Bounds, folder: Path) -> Tally:
+    """Ctrl-C at any time: exit code 130 and a line that says so; then the work goes on."""
+    tally, log, rng = Tally("faults", "Ctrl-C", bounds.seed), folder / "log", bounds.random("Ctrl-C")
+    with timed(tally):
+        expected, took = {}, {}
+        for work in chosen:
+            began = time.monotonic()
+            expected[work.name] = _whole(work, log)
+            took[work.name] = time.monotonic() - began
+        while bounds.more(tally.cases):
+            work = chosen[tally.cases % len(chosen)]
+            work.fresh()
+            child = start(work.action, log)
+            time.sleep(rng.uniform(0.2, 1) * took[work.name])
+            kill(child, signal.SIGINT)
+            code = wait(child, PATIENCE)
+            if code == 130:
+                tally.add(*_judge_interrupted(work, log, expected[work.name]))
+            else:
+                tally.add(*_judge(work, code, log, expected[work.name]))
+        shutil.rmtree(chosen[0].folder)
+    return tally
+
+
+def _judge_interrupted(work: Work, log: Path, expected: object) -> tuple[str, str]:
+    if "graphdep: interrupted" not in _text(log) and "Traceback" in _text(log):
+        return "crashes", f"{work.name}: {tail(log)}"
+    outcome, about = _judge(work, 0, log, expected)
+    return ("documented" if outcome == "valid" else outcome), about
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", run, count=30)

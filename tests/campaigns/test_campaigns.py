@@ -1,0 +1,109 @@
+"""Every campaign with a few cases; `make campaigns` runs the long ones."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+import pytest
+
+if not sys.platform.startswith("linux"):
+    pytest.skip("campaigns fork, and read what Linux says of processes", allow_module_level=True)
+
+import bad_input
+import faults
+import hostile_files
+import kill_anywhere
+import same_numbers
+import two_at_once
+from harness import COLUMNS, TABLE, Bounds, Tally, leftovers, read_table
+from table import PAGE, markdown, write_table
+
+pytest.importorskip("transformers")
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch, caplog):
+    """Children are forked from a process with threads of its own, which none of them uses."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
+        yield
+
+
+def found(tallies: list[Tally]) -> list[str]:
+    return [line for tally in tallies for line in tally.found] + [t.kind for t in tallies if not t.cases]
+
+
+def test_bad_input(tmp_path):
+    tallies = bad_input.run(Bounds(count=6), tmp_path)
+    assert not found(tallies)
+    assert sum(tally.cases for tally in tallies) > 1000
+    assert all(tally.documented + tally.valid == tally.cases for tally in tallies)
+    texts = [
+        t for t in tallies if "bytes" not in t.kind and "values" not in t.kind and "forged" not in t.kind
+    ]
+    assert all(tally.documented for tally in texts), "no case was wrong"
+
+
+def test_kills(tmp_path):
+    works = [work for work in kill_anywhere.works(tmp_path) if work.name in SHORT]
+    assert not found([kill_anywhere._work(work, Bounds(count=2), tmp_path) for work in works])
+
+
+SHORT = ("dataset processing", "pairs on disk", "train, sentences", "save_pretrained")
+
+
+def test_faults(tmp_path, monkeypatch):
+    monkeypatch.setattr(faults, "_CHOSEN", SHORT)
+    assert not found(faults.run(Bounds(count=4), tmp_path))
+
+
+def test_two_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(two_at_once, "_CHOSEN", SHORT)
+    assert not found(two_at_once.run(Bounds(count=2), tmp_path))
+
+
+def test_hostile_files(tmp_path):
+    assert not found(hostile_files.run(Bounds(count=100), tmp_path))
+
+
+def test_numbers(tmp_path):
+    bounds = Bounds(count=60)
+    parts = (same_numbers._backends, same_numbers._convs, same_numbers._odd)
+    assert not found([part(bounds) for part in parts])
+
+
+def test_cases_are_those_of_the_seed(tmp_path):
+    first, again, other = (Bounds(seed).random("a", 1).random() for seed in (0, 0, 1))
+    assert first == again != other
+
+
+def test_leftovers_are_found(tmp_path):
+    for name in (".a.csv.abcdefgh.csv", ".lock", "a.csv", ".saving.abcdefgh", ".hidden"):
+        (tmp_path / name).write_text("")
+    assert leftovers(tmp_path) == [".a.csv.abcdefgh.csv", ".saving.abcdefgh"]
+
+
+def test_the_table_keeps_the_rows_of_other_campaigns(tmp_path):
+    table, page = tmp_path / "campaigns.csv", tmp_path / "campaigns.md"
+    page.write_text("before\n<!-- counts -->\nold\n<!-- end of counts -->\nafter\n")
+    one, other = Tally("a", "x", 0, cases=3, valid=2, documented=1), Tally("b", "y", 1, cases=1, losses=1)
+    write_table([one, other], table, page)
+    write_table([Tally("a", "x", 2, cases=5, valid=5)], table, page)
+    assert [(row["campaign"], row["cases"]) for row in read_table(table)] == [("a", "5"), ("b", "1")]
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "| b | y | 1 | 0 | 0 | 0 | 0 | 1 |" in text
+
+
+def test_the_committed_table_is_that_of_the_page_and_nothing_failed():
+    rows = read_table()
+    assert rows
+    assert [*rows[0]] == COLUMNS
+    assert markdown(rows).strip() in PAGE.read_text(encoding="utf-8")
+    assert os.path.dirname(TABLE) == os.path.dirname(PAGE)
+    assert not [row for row in rows if any(int(row[name]) for name in ("crashes", "hangs", "losses"))]
+    for row in rows:
+        assert int(row["documented"]) + int(row["valid"]) == int(row["cases"])

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from graphdep.datasets import Ubuntu
+from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.selection.objectives.objective import Objective, as_kind
+from graphdep.datasets.selection.objectives.objective_pairs import ObjectivePairs
+from graphdep.testing.tiny_corpus import write_tiny_selection
+
+
+class Telling(Objective):
+    """A second example that has what was drawn, and of whom."""
+
+    def examples(self, pair, dialogue, other, draw):
+        second = as_kind(pair.clone(), 1)
+        second.drawn = torch.tensor([draw.source.random()], dtype=torch.double)
+        second.sizes = torch.tensor([[len(dialogue.turns), len(other.turns)]])
+        first = as_kind(pair, 0)
+        first.drawn, first.sizes = torch.zeros(1, dtype=torch.double), torch.zeros(1, 2, dtype=torch.long)
+        assert dialogue.right == bool(pair.y)
+        return [first, second]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return Ubuntu(split="train", **write_tiny_selection(tmp_path_factory.mktemp("pools")))
+
+
+def drawn(examples):
+    return [float(second.drawn) for _, second in examples]
+
+
+def test_a_draw_depends_on_seed_epoch_and_number_alone(corpus):
+    pairs = ObjectivePairs(corpus, Telling(), seed=3)
+    one = drawn(pairs.__getitems__([(2, 5), (2, 0), (2, 7)]))
+    assert one == drawn([pairs[2, 5], pairs[2, 0], pairs[2, 7]])
+    assert one == drawn(ObjectivePairs(corpus, Telling(), seed=3).__getitems__([(2, 5), (2, 0), (2, 7)]))
+    assert len({*one, *drawn([pairs[1, 5], ObjectivePairs(corpus, Telling(), seed=4)[2, 5]])}) == 5
+
+
+def test_pairs_are_those_of_the_dataset_and_of_a_slice(corpus):
+    pairs = ObjectivePairs(corpus[4:12], Telling(), seed=0)
+    assert len(pairs) == 8
+    for number in range(8):
+        first, _ = pairs[0, number]
+        expected = corpus[4 + number]
+        for key in expected.keys():  # noqa: SIM118
+            assert torch.equal(torch.as_tensor(first[key]), torch.as_tensor(expected[key]))
+
+
+def test_the_other_dialogue_is_of_another_pool(corpus):
+    pairs, source = ObjectivePairs(corpus, Telling(), seed=0), Draw(random.Random(0))
+    for number in range(len(corpus)):
+        assert pairs.groups[pairs._other(number, source)] != pairs.groups[number]
+    alone = ObjectivePairs(corpus[:2], Telling(), seed=0)  # a pool
+    assert [alone._other(number, source) for number in (0, 1)] == [0, 1]
+
+
+def test_a_batch_has_all_examples(corpus):
+    pairs = ObjectivePairs(corpus, Telling(), seed=0)
+    batch = pairs.collate(pairs.__getitems__([(0, 0), (0, 1), (0, 2)]))
+    assert batch.num_graphs == 6
+    assert batch.kind.tolist() == [0, 1] * 3
+    assert batch.y[batch.kind == 0].tolist() == [float(corpus[n].y) for n in range(3)]

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from graphdep.io.end_with_parent import end_with_parent
+
+START = """
+import multiprocessing, sys, time
+from graphdep.io.end_with_parent import end_with_parent
+
+def work(pipe):
+    end_with_parent()
+    pipe.send("ready")
+    pipe.recv()  # for which there will be nothing, ever
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    pipe, other = context.Pipe()
+    process = context.Process(target=work, args=(other,))
+    process.start()
+    pipe.recv()
+    print(process.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("how", ["kill", "terminate"])
+def test_a_process_ends_with_the_one_that_started_it(tmp_path, how):
+    script = tmp_path / "start.py"
+    script.write_text(START, encoding="utf-8")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    started = subprocess.Popen([sys.executable, str(script)], text=True, **pipes)
+    own = Path(f"/proc/{int(started.stdout.readline())}")
+    assert own.exists()
+    getattr(started, how)()
+    started.communicate()
+    end = time.monotonic() + 60
+    while own.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not own.exists()
+
+
+def test_a_process_that_nobody_started_goes_on():
+    end_with_parent()

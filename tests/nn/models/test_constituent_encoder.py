@@ -1,0 +1,266 @@
+"""What holds for every encoder over constituents."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from graphdep import NodeType, Sentence, Vocab, to_data
+from graphdep.nn.models import (
+    RNTN,
+    BinaryTreeLSTM,
+    BiTreeLSTM,
+    ClassificationHead,
+    ConstituencyTreeTransformer,
+    ConstituentEncoder,
+    DCTreeLSTM,
+    SentenceModel,
+    TagHyperTreeLSTM,
+    TreeLSTM,
+)
+from graphdep.testing.nested_constituents import bracketed_sentence
+
+VOCAB = Vocab("abcdefgh")
+MAKERS: dict[str, Callable[..., ConstituentEncoder]] = {
+    "tree-lstm-ct": BinaryTreeLSTM,
+    "rntn": RNTN,
+    "bitree-lstm-ct": BiTreeLSTM,
+    "dc-treelstm": functools.partial(DCTreeLSTM, meta_channels=3),
+    "dc-recnn": functools.partial(DCTreeLSTM, meta_channels=3, cell="rnn"),
+    "taghypertreelstm": functools.partial(TagHyperTreeLSTM, meta_channels=3, tag_channels=4),
+    "tghrecnn": functools.partial(TagHyperTreeLSTM, meta_channels=3, tag_channels=4, cell="rnn"),
+    "tree-transformer-ct": functools.partial(ConstituencyTreeTransformer, heads=2, ff_channels=8),
+}
+WITHOUT_RULE = ("tree-transformer-ct",)
+each = pytest.mark.parametrize("name", MAKERS)
+
+
+def make(name: str, **options) -> ConstituentEncoder:
+    torch.manual_seed(0)
+    return MAKERS[name](len(VOCAB), **({"hidden_channels": 6} | options)).double()
+
+
+def table(*sentences: Sentence) -> Data:
+    return to_data(sentences, vocab=VOCAB, phrases="tagged")
+
+
+def example(seed: int, utterances: int = 2) -> Data:
+    rng = random.Random(seed)
+    return table(*(bracketed_sentence(rng, rng.randint(1, 8)) for _ in range(utterances)))
+
+
+def batch(*seeds: int) -> Batch:
+    return Batch.from_data_list([example(seed, 1 + seed % 3) for seed in seeds])
+
+
+@each
+def test_a_batch_equals_each_example_alone(name: str) -> None:
+    model, seeds = make(name), [5, 1, 3, 2]
+    data = batch(*seeds)
+    out, phrases = model.states(data)
+    alone = [example(seed, 1 + seed % 3) for seed in seeds]
+    each = [model.states(one) for one in alone]
+    torch.testing.assert_close(out, torch.cat([x for x, _ in each]), rtol=0, atol=1e-12)
+    torch.testing.assert_close(phrases, torch.cat([p for _, p in each]), rtol=0, atol=1e-12)
+    vectors = torch.cat([model.readout(one, model(one)) for one in alone])
+    torch.testing.assert_close(model.readout(data, out), vectors, rtol=0, atol=1e-12)
+
+
+@each
+def test_a_pair_equals_each_text_alone(name: str) -> None:
+    model, rng = make(name), random.Random(3)
+    pair = [bracketed_sentence(rng, 7), bracketed_sentence(rng, 4)]
+    alone = torch.cat([model(table(one)) for one in pair])
+    torch.testing.assert_close(model(table(*pair)), alone, rtol=0, atol=1e-12)
+
+
+@each
+def test_a_sentence_of_one_word(name: str) -> None:
+    model = make(name)
+    out = [model(table(Sentence(["a"], [0], ["root"], constituents=c))) for c in ([], [("NP", 0, 1)])]
+    torch.testing.assert_close(*out, rtol=0, atol=0)
+    assert out[0][0].any()
+
+
+@each
+def test_the_root_has_the_state_of_the_whole(name: str) -> None:
+    data, model = example(4, 1), make(name)
+    x, phrases = model.states(data)
+    first, last = data.phrase_index
+    whole = (first == 1) & (last == data.num_nodes - 1)
+    for row in phrases[whole]:
+        torch.testing.assert_close(row, x[0], rtol=0, atol=0)
+
+
+@each
+def test_constituents_count(name: str) -> None:
+    model, words = make(name), (list("abcd"), [2, 0, 2, 2], ["dep", "root", "dep", "dep"])
+    shapes = [[("S", 0, 4), ("NP", 0, 2)], [("S", 0, 4), ("VP", 1, 4)]]
+    one, other = (model(table(Sentence(*words, constituents=c)))[0] for c in shapes)
+    assert not torch.allclose(one, other)
+
+
+@each
+def test_the_head_rule_reads_the_dependency_tree(name: str) -> None:
+    if name in WITHOUT_RULE:
+        pytest.skip("takes constituents of any number of parts")
+    model = make(name, binarized="head")
+    assert "binarized='head'" in str(model)
+    trees = [([2, 0, 2], ["dep", "root", "dep"]), ([0, 1, 1], ["root", "dep", "dep"])]
+    one, other = (model(table(Sentence(list("abc"), *tree, constituents=[("S", 0, 3)])))[0] for tree in trees)
+    assert not torch.allclose(one, other)
+
+
+@each
+def test_every_parameter_learns(name: str) -> None:
+    model, data = make(name), batch(1, 2, 3, 4, 5)
+    x, phrases = model.states(data)
+    (x.sin().sum() + phrases.cos().sum()).backward()
+    for parameter, tensor in model.named_parameters():
+        assert tensor.grad is not None, f"{parameter} does not learn"
+        assert tensor.grad.any(), f"{parameter} does not learn"
+
+
+@each
+def test_gradients_are_those_of_differences(name: str) -> None:
+    model, data = make(name, hidden_channels=4), example(2, 2)
+    parameters = [p for p in model.parameters() if p.numel() < 400]
+    before = [p.detach().clone() for p in parameters]
+
+    def loss(*values: Tensor) -> Tensor:
+        named = {id(p): v for p, v in zip(parameters, values)}
+        given = {n: named.get(id(p), p.detach()) for n, p in model.named_parameters()}
+        return torch.func.functional_call(model, given, (data,)).sin().sum()
+
+    assert torch.autograd.gradcheck(loss, [p.requires_grad_() for p in before], atol=1e-6)
+
+
+@each
+def test_a_long_deep_sentence(name: str) -> None:
+    words = 300
+    nested = [("S", start, words) for start in range(words - 1)]
+    chain = Sentence.chain(["a"] * words)
+    sentence = Sentence(chain.form, chain.head, chain.deprel, constituents=nested)
+    model = make(name)
+    out = model(table(sentence))
+    assert out.shape == (words + 1, model.hidden_channels)
+    out.sum().backward()
+    assert all(bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None)
+
+
+@each
+def test_utterances_without_words_have_zeros(name: str) -> None:
+    data = table(Sentence(["a"], [0], ["root"], constituents=[]))
+    for key in ("node_type", "word", "depth", "utterance", "input_ids", "governor_index", "position"):
+        data[key] = data[key][:1]
+    model = make(name)
+    x, phrases = model.states(data)
+    assert x.shape == (1, 6)
+    assert not x.any()
+    assert phrases.shape == (0, 6)
+
+
+@each
+def test_nodes_outside_the_trees(name: str) -> None:
+    row = ("1.1", "b", *"______", "1:conj", "_")
+    deps = [[("0", "root")], [("1", "obj")]]
+    sentence = Sentence(
+        ["a", "b"], [0, 1], ["root", "obj"], deps=deps, empty=[row], constituents=[("S", 0, 2)]
+    )
+    data, model = to_data([sentence], vocab=VOCAB, arcs="enhanced", phrases="tagged"), make(name)
+    out = model(data)
+    assert not out[3].any()
+    torch.testing.assert_close(out[:3], model(table(sentence)))
+
+
+@each
+def test_labelled_nodes(name: str) -> None:
+    """The head sees words and constituents that have a label, and those alone."""
+    data = example(7, 1)
+    data.word_y = torch.full((data.num_nodes,), -1)
+    data.word_y[1:3] = torch.tensor([1, 0])[: data.num_nodes - 1]
+    data.phrase_y = torch.arange(data.phrase_type.numel()) % 3 - 1
+    model = SentenceModel(make(name), ClassificationHead(6, 2)).double()
+    logits, y = model.node_logits(data)
+    x, phrases = model.encoder.states(data)
+    expected = torch.cat([x[data.word_y >= 0], phrases[data.phrase_y >= 0]])
+    torch.testing.assert_close(logits, model.head(expected), rtol=0, atol=1e-12)
+    assert y.tolist() == [v for v in [*data.word_y.tolist(), *data.phrase_y.tolist()] if v >= 0]
+    del data.phrase_y
+    with pytest.raises(ValueError, match="the data has no labels of nodes: SST"):
+        model.node_logits(data)
+    other = SentenceModel(TreeLSTM(len(VOCAB), hidden_channels=6), ClassificationHead(6, 2))
+    with pytest.raises(ValueError, match="TreeLSTM has no states of constituents"):
+        other.node_logits(data)
+
+
+@each
+def test_reset_parameters(name: str) -> None:
+    model = make(name)
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, torch.nan)
+    model.reset_parameters()
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+@each
+def test_dropout_in_training_only(name: str) -> None:
+    model, data = make(name, dropout=0.5), batch(1, 2)
+    assert not torch.equal(model(data), model(data))
+    model.eval()
+    assert torch.equal(model(data), model(data))
+
+
+@each
+def test_bfloat16(name: str) -> None:
+    model, data = make(name).float(), batch(1, 2)
+    expected = model(data)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = model(data)
+    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
+
+
+@pytest.mark.cuda
+@each
+def test_cuda(name: str) -> None:
+    model, data = make(name), batch(1, 2, 3)
+    out = copy.deepcopy(model).cuda()(data.clone().to("cuda"))
+    torch.testing.assert_close(out.cpu(), model(data), rtol=0, atol=1e-10)
+
+
+@each
+def test_forward_leaves_its_input_alone(name: str) -> None:
+    data = batch(1, 2)
+    before = copy.deepcopy(data)
+    make(name)(data)
+    assert data.keys() == before.keys()
+    assert all(torch.equal(data[key], before[key]) for key in [*data.keys()] if isinstance(data[key], Tensor))
+
+
+@each
+def test_vectors(name: str) -> None:
+    vectors = torch.randn(len(VOCAB), 5, dtype=torch.double)
+    model = make(name, vectors=vectors)
+    assert model(batch(1)).shape[1] == 6
+    assert (batch(1).node_type == NodeType.ROOT).any()
+
+
+@each
+def test_errors(name: str) -> None:
+    sentence = bracketed_sentence(random.Random(0), 3)
+    if name not in WITHOUT_RULE:
+        with pytest.raises(ValueError, match="'binarized' must be one of left, head \\(got 'right'\\)"):
+            make(name, binarized="right")
+    with pytest.raises(ValueError, match="the data has no 'phrase_index'"):
+        make(name)(to_data([sentence], vocab=VOCAB))
+    with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
+        make(name)(to_data([sentence], vocab=VOCAB, root=False, phrases="tagged"))
+    with pytest.raises(ValueError, match="no 'input_ids'"):
+        make(name)(to_data([sentence], phrases="tagged"))

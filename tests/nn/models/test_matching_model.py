@@ -1,0 +1,137 @@
+"""Laws of all models that match each utterance with the response."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
+
+from graphdep import NodeType
+from graphdep.nn.models import DUA, IOI, SMN, DeepAttentionMatching, MatchingModel
+from graphdep.testing.word_dialogues import VOCAB, random_dialogue, word_dialogue
+
+SMALL = {"hidden_channels": 6, "max_words": 6}
+MODELS = {
+    "smn": lambda: SMN(len(VOCAB), match_channels=5, **SMALL),
+    "smn-static": lambda: SMN(len(VOCAB), match_channels=5, accumulation="static", max_turns=2, **SMALL),
+    "smn-last": lambda: SMN(len(VOCAB), match_channels=5, accumulation="last", **SMALL),
+    "dua": lambda: DUA(len(VOCAB), match_channels=5, **SMALL),
+    "ioi": lambda: IOI(len(VOCAB), num_layers=2, dropout=0.0, **SMALL),
+    "dam-2018": lambda: DeepAttentionMatching(len(VOCAB), num_layers=1, max_turns=4, **SMALL),
+}
+
+
+def make(name: str) -> MatchingModel:
+    torch.manual_seed(3)
+    model = MODELS[name]().double().eval()
+    for parameter in model.parameters():  # biases, too, so that what is added to nothing is seen
+        torch.nn.init.normal_(parameter, std=0.4)
+    return model
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def model(request) -> MatchingModel:
+    return make(request.param)
+
+
+@given(seed=st.integers(0, 2**16))
+@settings(max_examples=10)
+def test_a_batch_is_its_examples(model: MatchingModel, seed: int) -> None:
+    rng = random.Random(seed)
+    examples = [word_dialogue(*random_dialogue(rng, rng.randint(1, 4), 8)) for _ in range(3)]
+    found = model(Batch.from_data_list(examples))
+    assert found.shape == (3,)
+    torch.testing.assert_close(found, torch.cat([model(one) for one in examples]), rtol=0, atol=1e-10)
+
+
+def test_others_of_the_batch_change_no_gradient(model: MatchingModel) -> None:
+    """Neither longer texts nor more turns of another example."""
+    one, other = word_dialogue(["a"], "b"), word_dialogue(["c d e f a b", "d", "e f"], "c a b d e f")
+    parameters = [*model.parameters()]
+    alone = torch.autograd.grad(model(one).sum(), parameters, materialize_grads=True)
+    beside = torch.autograd.grad(
+        model(Batch.from_data_list([other, one]))[1], parameters, materialize_grads=True
+    )
+    for left, right in zip(alone, beside):
+        torch.testing.assert_close(left, right, rtol=0, atol=1e-10)
+
+
+def test_only_words_are_read(model: MatchingModel) -> None:
+    data = word_dialogue(["a b", "c"], "d e")
+    expected = model(data)
+    special = data.node_type != NodeType.WORD
+    assert int(special.sum()) == 5
+    data.input_ids[special] = 1
+    torch.testing.assert_close(model(data), expected, rtol=0, atol=0)
+
+
+def test_the_last_words_of_long_texts_are_read(model: MatchingModel) -> None:
+    long = word_dialogue(["j j a b c d e f"], "j b c d e f a")
+    torch.testing.assert_close(model(long), model(word_dialogue(["a b c d e f"], "b c d e f a")))
+
+
+def test_order_of_turns_and_who_speaks_last_matter(model: MatchingModel) -> None:
+    first, second = model(word_dialogue(["a b", "c d"], "e")), model(word_dialogue(["c d", "a b"], "e"))
+    assert abs((first - second).item()) > 1e-6
+
+
+def test_a_context_without_words_has_a_score(model: MatchingModel) -> None:
+    bare = Batch.from_data_list([word_dialogue([], "a b"), word_dialogue([], "c")])
+    assert model(bare).isfinite().all()
+    mixed = model(Batch.from_data_list([word_dialogue([], "a b"), word_dialogue(["a"], "b")]))
+    torch.testing.assert_close(mixed[0], model(bare)[0])
+    mixed.sum().backward()
+    model.zero_grad()
+
+
+def test_a_response_must_have_words(model: MatchingModel) -> None:
+    data = word_dialogue(["a b"], "c")
+    data.node_type[data.segment == 1] = int(NodeType.SEP)
+    with pytest.raises(ValueError, match=r"an example has one response with words \(got 0 in 1\)"):
+        model(Batch.from_data_list([word_dialogue(["a"], "b"), data]))
+
+
+def test_it_learns_on(model: MatchingModel) -> None:
+    """Every parameter has a gradient, and resetting draws them anew."""
+    fresh = make(next(name for name in MODELS if type(MODELS[name]()) is type(model)))
+    batch = Batch.from_data_list([word_dialogue(["a b", "c"], "a b d"), word_dialogue(["d"], "e")])
+    fresh(batch).sum().backward()
+    assert all(parameter.grad is not None for parameter in fresh.parameters())
+    before = [parameter.clone() for parameter in fresh.parameters()]
+    fresh.reset_parameters()
+    assert all(bool(p.isfinite().all()) for p in fresh.parameters())
+    assert not any(torch.equal(old, new) for old, new in zip(before, fresh.parameters()))
+
+
+def test_mixed_precision(model: MatchingModel) -> None:
+    model = make(next(name for name in MODELS if type(MODELS[name]()) is type(model))).float()
+    batch = Batch.from_data_list([word_dialogue(["a b", "c"], "a b d"), word_dialogue(["d"], "e")])
+    expected = model(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = model(batch)
+        model.loss(batch, torch.tensor([1.0, 0.0])).backward()
+    torch.testing.assert_close(found.float(), expected, rtol=0.1, atol=0.3)
+
+
+def test_errors() -> None:
+    with pytest.raises(ValueError, match=r"'max_words' must be at least 5 \(got 4\)"):
+        SMN(9, max_words=4)
+    with pytest.raises(ValueError, match=r"'max_words' must be at least 1 \(got 0\)"):
+        SMN(9, max_words=0)
+    with pytest.raises(
+        ValueError, match=r"'accumulation' must be one of dynamic, static, last \(got 'mean'\)"
+    ):
+        SMN(9, accumulation="mean")
+    with pytest.raises(ValueError, match=r"'max_turns' must be at least 1 \(got 0\)"):
+        SMN(9, accumulation="static", max_turns=0)
+
+
+def test_a_single_example_is_no_batch(model: MatchingModel) -> None:
+    data = word_dialogue(["a"], "b")
+    assert isinstance(data, Data)
+    assert "batch" not in data
+    assert model(data).shape == (1,)

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import math
+import random
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from graphdep import Sentence, Vocab, to_data
+from graphdep.nn.models import UniversalEncoder
+from graphdep.testing import random_sentence
+
+VOCAB = Vocab("abcdefgh")
+each = pytest.mark.parametrize("variant", ["transformer", "dan"])
+
+
+def make(variant: str = "transformer", **options) -> UniversalEncoder:
+    torch.manual_seed(0)
+    sizes = {"hidden_channels": 6, "heads": 2, "ff_channels": 8, "num_layers": 2, "buckets": 11}
+    return UniversalEncoder(len(VOCAB), variant=variant, **(sizes | options)).double()
+
+
+def example(seed: int) -> Data:
+    rng = random.Random(seed)
+    return to_data([random_sentence(rng, rng.randint(1, 8)) for _ in range(1 + seed % 3)], vocab=VOCAB)
+
+
+def attended(layer, x: Tensor) -> Tensor:
+    """A block of a Transformer, head by head."""
+    conv = layer.conv
+    q, k, v = conv.lin_query(x), conv.lin_key(x), conv.lin_value(x)
+    heads = []
+    for part in (slice(0, 3), slice(3, 6)):
+        weights = (q[:, part] @ k[:, part].T / math.sqrt(3)).softmax(dim=1)
+        heads.append(weights @ v[:, part])
+    x = layer.norm_attention(x + layer.lin_out(torch.cat(heads, dim=1)))
+    return layer.norm_feed_forward(x + layer.feed_forward(x))
+
+
+def literal(model: UniversalEncoder, sentence: Sentence) -> Tensor:
+    ids = to_data([sentence], vocab=VOCAB).input_ids[1:].tolist()
+    words = [model.embedding.word.weight[number] for number in ids]
+    if model.variant == "transformer":
+        x = torch.stack([w + model.embedding.position.weight[1 + p] for p, w in enumerate(words)])
+        for layer in model.layers:
+            x = attended(layer, x)
+        return torch.stack([x.sum(dim=0) / math.sqrt(len(ids)), *x])
+    pairs = [model.pair.weight[(a * 1_000_003 + b * 8_191) % 11] for a, b in pairwise(ids)]
+    mean = torch.stack([*words, *pairs]).mean(dim=0)
+    for layer in model.layers:
+        mean = torch.relu(layer(mean))
+    return torch.stack([mean, *words])
+
+
+@each
+def test_equals_the_formulas(variant: str) -> None:
+    model, rng = make(variant), random.Random(1)
+    for words in (1, 2, 5, 9):
+        sentence = random_sentence(rng, words)
+        out, expected = model(to_data([sentence], vocab=VOCAB)), literal(model, sentence)
+        torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+        parameters = [*model.parameters()]
+        left = torch.autograd.grad(out.sin().sum(), parameters, materialize_grads=True)
+        right = torch.autograd.grad(expected.sin().sum(), parameters, materialize_grads=True)
+        for one, other in zip(left, right):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+
+
+@each
+def test_a_batch_equals_each_text_alone(variant: str) -> None:
+    model = make(variant)
+    examples = [example(seed) for seed in (1, 2, 3, 5)]
+    out = model(Batch.from_data_list(examples))
+    torch.testing.assert_close(out, torch.cat([model(one) for one in examples]), rtol=0, atol=1e-12)
+    pair = [random_sentence(random.Random(0), 5), random_sentence(random.Random(1), 3)]
+    both = model(to_data(pair, vocab=VOCAB, positions="example"))
+    alone = torch.cat([model(to_data([one], vocab=VOCAB)) for one in pair])
+    torch.testing.assert_close(both, alone, rtol=0, atol=1e-12)
+
+
+def test_order_counts() -> None:
+    """In the second form by pairs alone."""
+    for variant in ("transformer", "dan"):
+        one, other = (to_data([Sentence.chain(list(text))], vocab=VOCAB) for text in ("abc", "acb"))
+        model = make(variant)
+        assert not torch.allclose(model(one)[0], model(other)[0])
+
+
+def test_no_words() -> None:
+    for variant in ("transformer", "dan"):
+        data = to_data([Sentence(["a"], [0], ["root"])], vocab=VOCAB)
+        for key in ("node_type", "word", "depth", "utterance", "input_ids", "governor_index", "position"):
+            data[key] = data[key][:1]
+        assert not make(variant)(data).any()
+
+
+def test_sizes() -> None:
+    block = 4 * (300 * 300 + 300) + 2 * (300 * 300 + 300) + 4 * 300
+    found = sum(p.numel() for p in UniversalEncoder(20).parameters())
+    assert found == 20 * 300 + 512 * 300 + 3 * block
+    dan = sum(p.numel() for p in UniversalEncoder(20, variant="dan").parameters())
+    assert dan == 20 * 300 + 20_000 * 300 + 3 * (300 * 300 + 300)
+
+
+@each
+def test_reset_parameters_and_dropout(variant: str) -> None:
+    model, data = make(variant, dropout=0.5), example(2)
+    assert not torch.equal(model(data), model(data))
+    model.eval()
+    assert torch.equal(model(data), model(data))
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, torch.nan)
+    model.reset_parameters()
+    assert all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+
+
+@each
+def test_bfloat16(variant: str) -> None:
+    model, data = make(variant).float(), example(2)
+    expected = model(data)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = model(data)
+    torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.1)
+
+
+def test_errors() -> None:
+    assert "variant='dan'" in str(make("dan"))
+    with pytest.raises(ValueError, match="'variant' must be one of transformer, dan \\(got 'cnn'\\)"):
+        make("cnn")
+    with pytest.raises(ValueError, match="'num_layers' must be at least 1 \\(got 0\\)"):
+        make(num_layers=0)
+    with pytest.raises(ValueError, match="'buckets' must be at least 1 \\(got 0\\)"):
+        make(buckets=0)
+    with pytest.raises(ValueError, match="'heads' \\(4\\) must divide 'hidden_channels' \\(6\\)"):
+        make(heads=4)
+    with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
+        make()(to_data([Sentence.chain(["a"])], vocab=VOCAB, root=False))

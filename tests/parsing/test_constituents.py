@@ -1,0 +1,190 @@
+"""Constituents through the one door of all parsers."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import pickle
+import shutil
+from types import SimpleNamespace
+
+import pytest
+from stanza.models.common.doc import Document
+from stanza.models.constituency.tree_reader import read_trees
+
+from graphdep import Sentence
+from graphdep.io import format_ptb, write_conllu, write_ptb
+from graphdep.parsing import BundledParser, CachedParser, ParserUnavailableError, PtbParser, resolve_parser
+from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.stanza_engine import StanzaEngine
+from graphdep.parsing.stanza_tree import stanza_constituents
+
+WORDS = ["The", "dog", "slept", "."]
+PHRASES = [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def parser():
+    return resolve_parser("bundled", constituents=True, use_gpu=False)
+
+
+def test_bundled_from_words_and_from_raw_text(parser):
+    assert parser.gives_constituents
+    [sentence] = parser.parse_words([WORDS])
+    assert sentence.constituents == PHRASES
+    assert (sentence.head, sentence.xpos) == ([2, 3, 0, 3], ["DT", "NN", "VBD", "."])
+    [[raw], []] = parser.parse(["The dog slept.", " "])
+    assert raw.constituents == PHRASES
+    [plain] = BundledParser(use_gpu=False).parse_words([WORDS])
+    assert plain == dataclasses.replace(sentence, constituents=None)
+
+
+def test_a_sentence_that_is_too_long_is_flat_and_counted(caplog):
+    parser = BundledParser(constituents=True, max_words=4, use_gpu=False)
+    with caplog.at_level(logging.WARNING):
+        short, long = parser.parse_words([WORDS, [*WORDS, "Again"]])
+    assert short.constituents == PHRASES
+    assert long.constituents == [("X", 0, 5)]
+    assert long.comments == [
+        "# chain_tree = 5 words, more than max_words=4",
+        "# flat_tree = 5 words, more than max_words=4",
+    ]
+    assert parser.failures == 1
+    assert "1 of 2 texts got a chain tree and flat constituents instead of a parse" in caplog.text
+
+
+def test_an_error_gives_a_flat_tree(parser, monkeypatch):
+    broken = BundledParser(constituents=True, use_gpu=False)
+    monkeypatch.setattr(broken._engine, "parse_words", lambda words: 1 / 0)
+    [sentence] = broken.parse_words([WORDS])
+    assert sentence.constituents == [("X", 0, 4)]
+    assert broken.failures == 1
+
+
+def test_one_cache_whose_key_has_the_model(parser, tmp_path, monkeypatch):
+    plain = BundledParser(use_gpu=False)
+    assert parser.fingerprint.startswith(f"{plain.fingerprint}/constituents-")
+    cached = CachedParser(parser, tmp_path / "parses.sqlite")
+    assert cached.gives_constituents
+    [before] = cached.parse_words([WORDS])
+    monkeypatch.setattr(parser._engine, "parse_words", lambda words: 1 / 0)
+    assert cached.parse_words([WORDS]) == [before]
+    assert CachedParser(plain, tmp_path / "parses.sqlite").parse_words([WORDS])[0].constituents is None
+    folder = tmp_path / "models"
+    shutil.copytree(BUNDLED, folder)
+    with open(folder / "en_ewt_constituency.pt", "ab") as file:
+        file.write(b"\0")
+    changed = BundledParser(folder, constituents=True)
+    assert changed.fingerprint != parser.fingerprint
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_constituency\.pt is not the file"):
+        changed.parse_words([WORDS])
+    (folder / "en_ewt_constituency.pt").unlink()
+    with pytest.raises(ParserUnavailableError, match="'constituents': the model file is missing"):
+        BundledParser(folder, constituents=True)
+
+
+def test_a_copy_leaves_the_models_behind(parser):
+    parser.parse_words([WORDS])
+    copied = pickle.loads(pickle.dumps(parser))
+    assert "_spans" not in vars(copied)
+    assert copied.fingerprint == parser.fingerprint
+
+
+def test_brackets_of_a_file(tmp_path):
+    one = dataclasses.replace(
+        Sentence.chain(["He", "did", "n't"]), xpos=["A", "B", "C"], constituents=[("S", 0, 3)]
+    )
+    two = dataclasses.replace(Sentence.chain(WORDS), constituents=[("VP", 1, 2)])
+    write_ptb([one, two], tmp_path / "x.mrg")
+    parser = resolve_parser(f"ptb:{tmp_path / 'x.mrg'}", constituents=True)
+    assert isinstance(parser, PtbParser)
+    [first, second] = parser.parse(["He didn't The dog slept."])[0]
+    assert (first.form, first.constituents) == (one.form, one.constituents)
+    assert first.xpos == ["A", "B", "C"]
+    assert second.xpos == ["DT", "NN", "VBD", "."]  # the file has none
+    assert second.head == [2, 3, 0, 3]
+    assert parser.parse_words([one.form]) == [first]
+    chain = resolve_parser(f"ptb:{tmp_path / 'x.mrg'}", dependencies="chain")
+    assert chain.parse_words([one.form]) == [one]
+    assert chain.fingerprint.endswith("/chain/1") or "chain" in chain.fingerprint
+    with pytest.raises(ValueError, match=r"no sentence of .*x\.mrg has the words 'He'"):
+        parser.parse_words([["He"]])
+    with pytest.raises(ValueError, match=r"no sentence or run of sentences of .*x\.mrg has the text 'Hedid'"):
+        parser.parse(["He did"])
+    with pytest.raises(ValueError, match=r"'dependencies' must be .*'nope'"):
+        resolve_parser(f"ptb:{tmp_path / 'x.mrg'}", dependencies="nope")
+
+
+def test_conllu_files_may_have_them(tmp_path):
+    path = tmp_path / "x.conllu"
+    whole = dataclasses.replace(Sentence.chain(["a"]), constituents=[])
+    write_conllu([whole], path)
+    parser = resolve_parser(f"conllu:{path}", constituents=True)
+    assert parser.parse_words([["a"]]) == [whole]
+    write_conllu([whole, Sentence.chain(["b"])], path)
+    with pytest.raises(ValueError, match=r"the parser 'conllu:.*' gives no constituents: take 'bundled'"):
+        resolve_parser(f"conllu:{path}", constituents=True)
+    assert resolve_parser(f"conllu:{path}").parse_words([["a"]]) == [whole]
+
+
+def test_who_has_none_says_so():
+    for parser in ("chain", "corenlp", BundledParser()):
+        with pytest.raises(ValueError, match="gives no constituents"):
+            resolve_parser(parser, constituents=True)
+
+
+# stanza's own models are not at hand: its trees are.
+
+
+def test_trees_of_stanza():
+    [tree] = read_trees("(ROOT (S (NP (DT The) (NN dog)) (VP (VBD slept)) (. .)))")
+    assert stanza_constituents(tree) == PHRASES
+    [bare] = read_trees("(ROOT (UH Yes))")
+    assert stanza_constituents(bare) == []
+    [deep] = read_trees("(ROOT (X (X (X (UH Yes)) (UH no)) (X (UH so))))")
+    assert stanza_constituents(deep) == [("X", 0, 3), ("X", 0, 2), ("X", 0, 1), ("X", 2, 3)]
+    with pytest.raises(ValueError, match="no tree"):
+        stanza_constituents(None)
+
+
+def test_a_pipeline_of_stanza(parser, monkeypatch):
+    real, asked = parser._engine.pipeline, []
+
+    def process(document, processors):
+        asked.append(processors)
+        document = real.process(document, processors.replace(",constituency", ""))
+        for sentence in document.sentences if isinstance(document, Document) else ():
+            if len(sentence.words) == 4:
+                [sentence.constituency] = read_trees("(ROOT (S (NP (DT x) (NN x)) (VP (VBD x)) (. x)))")
+        return document
+
+    engine = StanzaEngine(lambda: SimpleNamespace(process=process), max_words=4, constituents=True)
+    monkeypatch.setattr("graphdep.parsing.stanza_shortcuts.take_shortcuts", lambda pipeline: None)
+    good, long, none = engine.parse_words([WORDS, ["a"] * 5, ["a"]])
+    assert asked == ["pos,lemma,depparse,constituency"]
+    assert (good.sentences[0].constituents, good.failure) == (PHRASES, None)
+    assert long.sentences[0].constituents == [("X", 0, 5)]
+    assert (none.sentences[0].constituents, none.failure) == (
+        [("X", 0, 1)],
+        "stanza gave no constituents: no tree",
+    )
+
+
+def test_stanza_is_asked_for_them(monkeypatch):
+    import stanza
+
+    seen = {}
+
+    def pipeline(language, **options):
+        seen.update(options)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(stanza, "Pipeline", pipeline)
+    with pytest.raises(ParserUnavailableError, match="enough"):
+        resolve_parser("stanza:de", constituents=True).parse(["hallo"])
+    assert seen["processors"] == "tokenize,pos,lemma,depparse,constituency"
+
+
+def test_written_as_brackets(parser):
+    [sentence] = parser.parse_words([WORDS])
+    assert format_ptb(sentence) == "(ROOT (S (NP (DT The) (NN dog)) (VP (VBD slept)) (. .)))"
