@@ -52,7 +52,7 @@ def test_a_trained_one_ranks_as_it_was_scored(model, pools, tmp_path) -> None:
     ranking, _ = selector.rank_pools([pool, {"context": ["bob"], "candidates": ["cid ."]}])
     assert ranking.scores[0] == ranking.scores[2]
     selector.save_pretrained(tmp_path / "saved")
-    again = ResponseSelector.from_pretrained(tmp_path / "saved", parser="chain", device="cpu", progress=False)
+    again = ResponseSelector.from_pretrained(tmp_path / "saved", parser="chain", device="cpu")
     assert again.rank(**pool).scores == pytest.approx(ranking.scores)
 
 
