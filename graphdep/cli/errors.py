@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from graphdep.cli.ended import ended_as_by_ctrl_c
+
 _OF_USERS = ("ValueError", "TrainingError", "ConlluError", "ParserUnavailableError", "UnknownEdgesError")
 
 
 class ErrorGroup(TyperGroup):
     """Commands whose errors are one line on stderr and exit code 2; ``GRAPHDEP_DEBUG=1`` shows the
-    traceback.
+    traceback. Ctrl-C ends them with 130, SIGTERM with 143 and SIGHUP with 129, as shells count.
     """
 
     def invoke(self, ctx: Any) -> Any:
+        with ended_as_by_ctrl_c() as came:
+            try:
+                return self._invoke(ctx)
+            except KeyboardInterrupt:
+                print(
+                    "graphdep: interrupted (what is finished is kept; `train` goes on with --resume, `ablate`"
+                    " and `demo` when they are run again)",
+                    file=sys.stderr,
+                )
+                raise typer.Exit(128 + (came[0] if came else signal.SIGINT)) from None
+
+    def _invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            print(
-                "graphdep: interrupted (what is finished is kept; `train` goes on with --resume, `ablate` and"
-                " `demo` when they are run again)",
-                file=sys.stderr,
-            )
-            raise typer.Exit(130) from None
         except BrokenPipeError:
             # The reader of stdout has gone, as in `graphdep parse ... | head`: nothing is wrong.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,5 +1,5 @@
-"""A full disk, few open files, a folder that takes nothing, a pipe that nobody reads, Ctrl-C: the end is
-clear, and the work done again has the result that it always has.
+"""A full disk, few open files, a folder that takes nothing, a pipe that nobody reads, Ctrl-C and SIGTERM:
+the end is clear, and the work done again has the result that it always has.
 
 Run: python tests/campaigns/faults.py [--seed N] [--count N] [--minutes N] [--write]
 """
@@ -47,7 +47,11 @@ def run(bounds: Bounds, folder: Path) -> list[Tally]:
         faults["read-only folder"] = _read_only
     tallies = [_fault(name, fault, chosen, bounds.part(6), folder) for name, fault in faults.items()]
     commands = [work for work in chosen if work.name in ("parse, one process", "train, sentences", "ablate")]
-    return [*tallies, _ctrl_c(commands, bounds.part(3), folder)]
+    signals = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM}
+    return [
+        *tallies,
+        *(_signal(name, number, commands, bounds.part(6), folder) for name, number in signals.items()),
+    ]
 
 
 # -- faults: what a child does before it works -------------------------------------------------------------
@@ -149,9 +153,11 @@ def _text(log: Path) -> str:
     return "\n".join(line for line in log.read_text(encoding="utf-8", errors="replace").splitlines())
 
 
-def _ctrl_c(chosen: list[Work], bounds: Bounds, folder: Path) -> Tally:
-    """Ctrl-C at any time: exit code 130 and a line that says so; then the work goes on."""
-    tally, log, rng = Tally("faults", "Ctrl-C", bounds.seed), folder / "log", bounds.random("Ctrl-C")
+def _signal(name: str, number: int, chosen: list[Work], bounds: Bounds, folder: Path) -> Tally:
+    """A signal at any time: its exit code (130 of Ctrl-C), a line that says so, nothing left; then the work
+    goes on.
+    """
+    tally, log, rng = Tally("faults", name, bounds.seed), folder / "log", bounds.random(name)
     with timed(tally):
         expected, took = {}, {}
         for work in chosen:
@@ -163,9 +169,9 @@ def _ctrl_c(chosen: list[Work], bounds: Bounds, folder: Path) -> Tally:
             work.fresh()
             child = start(work.action, log)
             time.sleep(rng.uniform(0.2, 1) * took[work.name])
-            kill(child, signal.SIGINT)
+            kill(child, number)
             code = wait(child, PATIENCE)
-            if code == 130:
+            if code == 128 + number:
                 tally.add(*_judge_interrupted(work, log, expected[work.name]))
             else:
                 tally.add(*_judge(work, code, log, expected[work.name]))
@@ -176,6 +182,8 @@ def _ctrl_c(chosen: list[Work], bounds: Bounds, folder: Path) -> Tally:
 def _judge_interrupted(work: Work, log: Path, expected: object) -> tuple[str, str]:
     if "graphdep: interrupted" not in _text(log) and "Traceback" in _text(log):
         return "crashes", f"{work.name}: {tail(log)}"
+    if left := leftovers(work.folder):
+        return "losses", f"{work.name} left {', '.join(left)}"
     outcome, about = _judge(work, 0, log, expected)
     return ("documented" if outcome == "valid" else outcome), about
 

@@ -8,9 +8,10 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch_geometric.data import Data
 
 from graphdep.data import NodeType
+from graphdep.nn.models._lstm import LSTM
 from graphdep.nn.models._utterances import utterance_of
 
-CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": nn.LSTM}
+CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": LSTM}
 
 
 class WordRNN(nn.Module):
