@@ -97,6 +97,7 @@ LIMITS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "top_p": (0, 1),
         # Of the command line and of a call.
         "seeds": (1, 1_000),
+        "workers": (1, 1_024),
         "samples": (1, 10_000_000),
         "raters": (1, 1_000),
     }

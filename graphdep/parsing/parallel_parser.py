@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from graphdep.io.end_with_parent import end_with_parent
+from graphdep.io.limits import check_whole
 from graphdep.parsing.around_parser import AroundParser
 from graphdep.parsing.in_order import in_order
 from graphdep.parsing.items import Chunk
@@ -53,8 +54,7 @@ class ParallelParser(AroundParser):
 
     def __init__(self, parser: Parser, workers: int) -> None:
         super().__init__(parser)
-        if workers < 1:
-            raise ValueError(f"'workers' must be at least 1 (got {workers})")
+        check_whole("workers", workers)
         self.workers = workers
         self._pickled()
 

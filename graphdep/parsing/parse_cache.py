@@ -123,6 +123,9 @@ def _is_new(database: sqlite3.Connection) -> bool:
     version = database.execute("PRAGMA user_version").fetchone()[0]
     if version != _VERSION:
         raise ValueError(f"'cache': {path} has version {version}, not {_VERSION}; give another file")
+    others = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+    for (name,) in database.execute(others):
+        raise ValueError(f"'cache': {path} runs SQL of its own ({name!r}): whoever made it may empty it")
     return False
 
 

@@ -62,6 +62,8 @@ def _outcome(reader: Reader, rng: random.Random, folder: Path) -> tuple[str, str
         return "hangs", f"more than {SECONDS} s"
     except MemoryError as error:
         return "losses", repr(error)
+    except AssertionError as error:
+        return "losses", str(error)
     except Exception as error:
         return "crashes", f"{type(error).__name__}: {str(error)[:250]}"
     else:
@@ -86,4 +88,4 @@ def _at_most(seconds: float) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    main(__doc__ or "", run, count=4000, limited=True)
+    main(__doc__ or "", run, count=8000, minutes=40, limited=True)

@@ -17,10 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import Bounds, Tally, kill, leftovers, main, start, tail, timed, wait
+from harness import PATIENCE, Bounds, Tally, kill, leftovers, main, start, tail, timed, wait
 from works import Work, works
 
-PATIENCE = 300
 # A line that says what is wrong; an ablation has one for each run, and keeps the others.
 _CLEAR = re.compile(
     r"graphdep: error: (?!.*GRAPHDEP_DEBUG)| failed: (?!RuntimeError)|^(OS|Permission|Value)Error: ", re.M
@@ -111,7 +110,7 @@ def _fault(
 ) -> Tally:
     tally, log = Tally("faults", name, bounds.seed), folder / "log"
     with timed(tally):
-        expected = {work.name: value for work in chosen if (value := _whole(work, log)) is not None}
+        expected = {work.name: work.undisturbed(log)[0] for work in chosen}
         while bounds.more(tally.cases):
             work = chosen[tally.cases % len(chosen)]
             work.fresh()
@@ -121,72 +120,67 @@ def _fault(
     return tally
 
 
-def _whole(work: Work, log: Path) -> object:
-    work.fresh()
-    code = wait(start(work.action, log), PATIENCE)
-    assert code == 0, f"{work.name} without a fault: {tail(log)}"
-    return work.result()
-
-
 def _judge(work: Work, code: int | None, log: Path, expected: object) -> tuple[str, str]:
-    """Whether the end was clear, and the work done again has its result."""
-    said = tail(log)
+    """Whether the end was clear, all is there where it says so, and the work done again has its result."""
+    said = f"{work.name}: exit {code}: {tail(log)}"
     if code is None:
-        return "hangs", f"{work.name}: {said}"
+        return "hangs", said
     if code not in (0, 1, 2) or (code and not _CLEAR.search(_text(log))):
-        return "crashes", f"{work.name}: exit {code}: {said}"
+        return "crashes", said
+    os.chmod(work.folder, 0o755)
+    if code == 0:
+        outcome, about = work.compared(expected)
+        if outcome != "valid":
+            return outcome, f"it said that all is well: {about}"
+    return _went_on(work, log, expected, "documented" if code else "valid")
+
+
+def _went_on(work: Work, log: Path, expected: object, good: str) -> tuple[str, str]:
     if wrong := work.check():
         return "losses", wrong
-    os.chmod(work.folder, 0o755)
-    again = wait(start(work.action, log), PATIENCE)
-    if again != 0:
-        return ("hangs" if again is None else "losses"), f"{work.name}, again: {tail(log)}"
-    if work.result() != expected:
-        return "losses", f"{work.name}: another result than without the fault"
-    if left := leftovers(work.folder):
-        return "losses", f"{work.name} left {', '.join(left)}"
-    return ("documented" if code else "valid"), ""
+    outcome, about = work.again(log, expected)
+    return (good if outcome == "valid" else outcome), about
 
 
 def _text(log: Path) -> str:
-    """The log without the paths and line numbers of tracebacks, by lines."""
-    return "\n".join(line for line in log.read_text(encoding="utf-8", errors="replace").splitlines())
+    return log.read_text(encoding="utf-8", errors="replace")
 
 
 def _signal(name: str, number: int, chosen: list[Work], bounds: Bounds, folder: Path) -> Tally:
     """A signal at any time: its exit code (130 of Ctrl-C), a line that says so, nothing left; then the work
-    goes on.
+    goes on. Work that had ended before the signal, or not begun, is no case.
     """
     tally, log, rng = Tally("faults", name, bounds.seed), folder / "log", bounds.random(name)
     with timed(tally):
-        expected, took = {}, {}
-        for work in chosen:
-            began = time.monotonic()
-            expected[work.name] = _whole(work, log)
-            took[work.name] = time.monotonic() - began
+        undisturbed = {work.name: work.undisturbed(log) for work in chosen}
+        tries = 0
         while bounds.more(tally.cases):
-            work = chosen[tally.cases % len(chosen)]
+            work = chosen[tries % len(chosen)]
+            tries += 1
+            expected, took = undisturbed[work.name]
             work.fresh()
             child = start(work.action, log)
-            time.sleep(rng.uniform(0.2, 1) * took[work.name])
+            time.sleep(rng.uniform(0.2, 1) * took)
             kill(child, number)
             code = wait(child, PATIENCE)
-            if code == 128 + number:
-                tally.add(*_judge_interrupted(work, log, expected[work.name]))
-            else:
-                tally.add(*_judge(work, code, log, expected[work.name]))
+            begun = code != -number or _text(log)  # before a command begins, nobody handles it
+            if code != 0 and begun:
+                tally.add(*_judge_interrupted(work, code, 128 + number, log, expected))
         shutil.rmtree(chosen[0].folder)
     return tally
 
 
-def _judge_interrupted(work: Work, log: Path, expected: object) -> tuple[str, str]:
-    if "graphdep: interrupted" not in _text(log) and "Traceback" in _text(log):
-        return "crashes", f"{work.name}: {tail(log)}"
+def _judge_interrupted(
+    work: Work, code: int | None, due: int, log: Path, expected: object
+) -> tuple[str, str]:
+    if code is None:
+        return "hangs", f"{work.name}: {tail(log)}"
+    if code != due or "graphdep: interrupted" not in _text(log) or "Traceback" in _text(log):
+        return "crashes", f"{work.name}: exit {code}: {tail(log)}"
     if left := leftovers(work.folder):
         return "losses", f"{work.name} left {', '.join(left)}"
-    outcome, about = _judge(work, 0, log, expected)
-    return ("documented" if outcome == "valid" else outcome), about
+    return _went_on(work, log, expected, "documented")
 
 
 if __name__ == "__main__":
-    main(__doc__ or "", run, count=30)
+    main(__doc__ or "", run, count=60)

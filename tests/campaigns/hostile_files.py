@@ -6,16 +6,18 @@ Each must end in a documented error, or in a result that has none of it. What is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
 import os
 import pickle
+import resource
 import shutil
 import sqlite3
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,10 +96,12 @@ def _outcome(case: Callable[[Place], object], place: Place) -> tuple[str, str]:
     )
 
 
-def _outside(place: Place) -> list[tuple[str, int]]:
-    """What lies beside the case's own folder, and what was trained."""
-    own = place.folder.parent
-    return sorted((str(path), path.stat().st_size) for path in own.iterdir() if path.is_file())
+def _outside(place: Place) -> list[tuple[str, int, int]]:
+    """All files beside the case's own folder, and those named as what archives of strangers hold."""
+    beside = [path for path in place.folder.parent.rglob("*") if place.folder not in path.parents]
+    escaped = [path for folder in (*place.folder.parents, Path("/tmp")) for path in folder.glob("escaped*")]
+    found = [(path, path.lstat()) for path in {*beside, *escaped} if not path.is_dir()]
+    return sorted((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found)
 
 
 # -- code ---------------------------------------------------------------------------------------------------
@@ -162,8 +166,21 @@ def a_bomb_as_a_checkpoint(place: Place) -> None:
     from graphdep.training import load_task
 
     with zipfile.ZipFile(place.folder / "a.ckpt", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("archive/data.pkl", bytes(2**27))
-    load_task(place.folder / "a.ckpt")
+        archive.writestr("archive/data.pkl", bytes(2**29))
+    with _no_more_than(2**28):
+        load_task(place.folder / "a.ckpt")
+
+
+@contextlib.contextmanager
+def _no_more_than(size: int) -> Iterator[None]:
+    """Memory that is asked for beyond what the process has is refused."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * os.sysconf("SC_PAGE_SIZE") + size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def pickle_in_a_processed_corpus(place: Place) -> None:
@@ -190,20 +207,39 @@ def pickle_in_a_cache_of_parses(place: Place) -> None:
     assert not cache.load("f", ["it rains"]), "a pickle is a parse"
 
 
-def view_in_the_place_of_a_cache(place: Place) -> None:
-    """A view or a trigger runs SQL of a stranger's when it is read or written."""
-    from graphdep import Sentence
+def sql_in_a_cache_of_parses(place: Place) -> None:
+    """A trigger runs SQL of a stranger's when the cache is written, a view when it is read."""
     from graphdep.parsing.parse_cache import ParseCache
-    from graphdep.parsing.parsed import Parsed
 
-    other = place.folder / "other.sqlite"
-    cache = ParseCache(place.folder / "parses.sqlite")
-    with closing(sqlite3.connect(cache.path, isolation_level=None)) as database:
-        database.execute(
-            f"CREATE TRIGGER t AFTER INSERT ON parses BEGIN SELECT load_extension('{other}'); END"
-        )
-    cache.store("f", {"it rains": Parsed([Sentence.chain(["it", "rains"])], None)})
-    assert not other.exists()
+    for name, sql in (
+        ("trigger", "CREATE TRIGGER t AFTER INSERT ON parses BEGIN DELETE FROM parses; END"),
+        ("view", "CREATE VIEW v AS SELECT * FROM parses"),
+    ):
+        cache = ParseCache(place.folder / f"{name}.sqlite")
+        with closing(sqlite3.connect(cache.path, isolation_level=None)) as database:
+            database.execute(sql)
+        try:
+            ParseCache(cache.path)
+        except ValueError as error:
+            assert "SQL of its own" in str(error)
+        else:
+            raise AssertionError(f"a {name} is taken")
+
+
+def sql_in_pairs_on_disk(place: Place) -> None:
+    from graphdep.datasets import Ubuntu
+    from graphdep.testing.tiny_corpus import write_tiny_selection
+
+    settings = write_tiny_selection(place.folder / "ubuntu")
+    whole = [data.num_nodes for data in Ubuntu(settings["root"], "test", settings["parser"], log=False)]
+    (store,) = Path(settings["root"]).rglob("test-*.sqlite")
+    with closing(sqlite3.connect(store, isolation_level=None)) as database:
+        database.execute("CREATE TRIGGER t AFTER INSERT ON notes BEGIN DELETE FROM notes; END")
+    again = [data.num_nodes for data in Ubuntu(settings["root"], "test", settings["parser"], log=False)]
+    with closing(sqlite3.connect(store, isolation_level=None)) as database:
+        left = database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").fetchone()[0]
+    assert again == whole
+    assert not left, "a trigger is taken"
 
 
 def pickle_in_a_folder_of_a_parser(place: Place) -> None:
@@ -351,7 +387,8 @@ CASES = (
     a_bomb_as_a_checkpoint,
     pickle_in_a_processed_corpus,
     pickle_in_a_cache_of_parses,
-    view_in_the_place_of_a_cache,
+    sql_in_a_cache_of_parses,
+    sql_in_pairs_on_disk,
     pickle_in_a_folder_of_a_parser,
     objects_in_a_file_of_settings,
     code_of_an_encoder,

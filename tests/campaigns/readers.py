@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from mutate import change_value, mutate
+from pyarrow import Table, parquet
 
 Case = Callable[[random.Random, Path], object]
 
@@ -40,16 +41,42 @@ class Reader:
 
 
 def of_bytes(
-    name: str, file: str, read: Callable[[Path], object], seeds: Sequence[bytes], weight: int
+    name: str,
+    file: str,
+    read: Callable[[Path], object],
+    seeds: Sequence[bytes],
+    weight: int,
+    *,
+    whole: object = None,
 ) -> Reader:
-    """A reader of one file, of which bytes change."""
+    """A reader of one file, of which bytes change. What has check sums is read as the ``whole`` or not."""
 
     def case(rng: random.Random, folder: Path) -> object:
         path = folder / file
         path.write_bytes(mutate(rng, seeds))
-        return read(path)
+        return _none_or(whole, read(path)) if whole is not None else read(path)
 
     return Reader(name, case, weight)
+
+
+def _none_or(whole: object, found: object) -> object:
+    assert found is None or equal(whole, found), "what is damaged was read as something else"
+    return found
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values of dicts, lists, tensors and plain ones are the same."""
+    if isinstance(one, torch.Tensor):
+        return isinstance(other, torch.Tensor) and one.dtype == other.dtype and torch.equal(one, other)
+    if isinstance(one, dict):
+        return (
+            isinstance(other, dict)
+            and one.keys() == other.keys()
+            and all(equal(one[k], other[k]) for k in one)
+        )
+    if isinstance(one, (list, tuple)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(equal, one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 def readers(folder: Path) -> list[Reader]:
@@ -178,10 +205,6 @@ def _tables(folder: Path) -> list[Reader]:
             "word vectors", "v.txt", lambda p: load_vectors(p, vocab), [b"2 3\na 1 2 3\ndog 0 .5 -1e-3\n"], 12
         ),
     ]
-    try:
-        from pyarrow import Table, parquet
-    except ImportError:
-        return found
     parquet.write_table(Table.from_pylist(_ROWS), folder / "rows.parquet")
     return [*found, of_bytes("Parquet", "a.parquet", rows, [(folder / "rows.parquet").read_bytes()], 12)]
 
@@ -227,10 +250,15 @@ def _pairs_on_disk(folder: Path) -> Reader:
     (store,) = Path(settings["root"]).rglob("test-*.sqlite")
     data = store.read_bytes()
 
+    def examples() -> list[dict[str, Any]]:
+        dataset = Ubuntu(settings["root"], "test", **given)
+        return [dataset[number].to_dict() for number in range(len(dataset))]
+
+    whole = examples()
+
     def case(rng: random.Random, own: Path) -> object:
         store.write_bytes(mutate(rng, [data]))
-        dataset = Ubuntu(settings["root"], "test", **given)
-        return [dataset[number].num_nodes for number in range(len(dataset))]
+        return _none_or(whole, examples())
 
     return Reader("pairs on disk, bytes", case, errors=(ValueError, OSError))  # it lacks rows
 
@@ -257,7 +285,9 @@ def _checkpoints(checkpoint: Path) -> list[Reader]:
         return load_task(folder / "best.ckpt")
 
     return [
-        of_bytes("checkpoints, bytes", "best.ckpt", read_checkpoint, [data], 4),
+        of_bytes(
+            "checkpoints, bytes", "best.ckpt", read_checkpoint, [data], 4, whole=read_checkpoint(checkpoint)
+        ),
         Reader("checkpoints, values", altered),
     ]
 
@@ -269,6 +299,7 @@ def _model_folders(folder: Path, checkpoint: Path) -> list[Reader]:
     saved = folder / "saved"
     write_model_folder(saved, *load_task(checkpoint))
     names = sorted(path.name for path in saved.iterdir())
+    whole = load_task(saved)[0].state_dict()
 
     def fresh(folder: Path) -> Path:
         target = folder / "model"
@@ -281,7 +312,7 @@ def _model_folders(folder: Path, checkpoint: Path) -> list[Reader]:
         target = fresh(folder)
         name = rng.choice(names)
         (target / name).write_bytes(mutate(rng, [(saved / name).read_bytes()]))
-        return load_task(target)
+        return _none_or(whole, load_task(target)[0].state_dict())
 
     def forged(rng: random.Random, folder: Path) -> object:
         """With digests that are right, as a stranger makes them."""
@@ -313,6 +344,11 @@ def _caches(folder: Path) -> list[Reader]:
     ParseCache(path).store("f", {text: Parsed(tree, None) for text in texts})
     data = path.read_bytes()
 
+    def damaged(path: Path) -> object:
+        found = ParseCache(path).load("f", texts)
+        assert all(parsed.sentences == tree for parsed in found.values()), "another tree"
+        return found
+
     def load(path: Path) -> object:
         found = ParseCache(path).load("f", texts)
         for parsed in found.values():  # whatever comes back are trees
@@ -334,7 +370,7 @@ def _caches(folder: Path) -> list[Reader]:
         return load(target)
 
     return [
-        of_bytes("parse caches, bytes", "parses.sqlite", load, [data], 2),
+        of_bytes("parse caches, bytes", "parses.sqlite", damaged, [data], 2),
         Reader("parse caches, values", altered, 2),
     ]
 
@@ -360,7 +396,9 @@ def _examples(processed: Path) -> list[Reader]:
         return load_examples(folder / "train.pt")
 
     return [
-        of_bytes("processed datasets, bytes", "train.pt", load_examples, [data], 12),
+        of_bytes(
+            "processed datasets, bytes", "train.pt", load_examples, [data], 12, whole=load_examples(processed)
+        ),
         Reader("processed datasets, forged", forged, 2),
         Reader("processed datasets, values", objects, 2),
     ]

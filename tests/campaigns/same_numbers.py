@@ -6,6 +6,7 @@ Run: python tests/campaigns/same_numbers.py [--seed N] [--count N] [--minutes N]
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import subprocess
@@ -15,7 +16,7 @@ from typing import Any
 
 import torch
 from harness import ROOT, Bounds, Tally, main, timed
-from works import works
+from works import FAMILIES, SIZES
 
 from graphdep.nn import conv as convs
 from graphdep.nn.attention import edge_attention
@@ -30,8 +31,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def run(bounds: Bounds, folder: Path) -> list[Tally]:
-    attention = [kind(bounds.part(5)) for kind in (_backends, _convs, _odd)]
-    return [*attention, _runs(bounds.part(5), folder), _memory(bounds.part(5), folder)]
+    alone = [kind(bounds.part(8)) for kind in (_backends, _convs, _odd, _parsing)]
+    return [*alone, *(kind(bounds.part(8), folder) for kind in (_runs, _epochs, _predictions, _responses))]
 
 
 # -- attention ----------------------------------------------------------------------------------------------
@@ -55,8 +56,6 @@ def _backends(bounds: Bounds) -> Tally:
             states = random_states(nodes, edges.size(1), generator=torch.Generator().manual_seed(tally.cases))
             backend, dtype = rng.choice(BACKENDS), rng.choice(DTYPES)
             inputs = {**{name: x.to(dtype) for name, x in states.items()}, "edge_index": edges}
-            if nodes == 0:
-                inputs["edge_index"] = edges
             label = f"{backend}, {dtype}, {nodes} nodes, {edges.size(1)} edges"
             try:
                 exact = run_backend("reference", inputs, torch.float64)
@@ -101,7 +100,8 @@ def _convs(bounds: Bounds) -> Tally:
 
 def _odd(bounds: Bounds) -> Tally:
     """NaN and infinity are seen where they come in, and by edges stay there: rows that do not see them are as
-    without them. Dense blocks multiply by weights of 0 as well, so that a whole example has them.
+    without them. Dense blocks multiply by weights of 0 as well, so that more rows may have them: a row is as
+    without them, or says so.
     """
     tally, rng = Tally("numbers", "NaN and infinity", bounds.seed), bounds.random("odd")
     with timed(tally):
@@ -116,9 +116,8 @@ def _odd(bounds: Bounds) -> Tally:
             found = edge_attention(**states, edge_index=edges, backend=backend)
             sees = torch.zeros(nodes, dtype=torch.bool)
             sees[edges[1][edges[0] == 0]] = True
-            dense = backend in ("dense", "auto")
-            same = dense or torch.equal(found[~sees], plain[~sees])
-            same = same and not found[sees].isfinite().all(-1).any()
+            rows = found.isfinite().all(-1).all(-1) if backend in ("dense", "auto") else ~sees
+            same = torch.equal(found[rows], plain[rows]) and not found[sees].isfinite().all(-1).any()
             tally.add("valid" if same else "losses", f"{backend}: {odd} changes other rows, or is lost")
     return tally
 
@@ -131,12 +130,11 @@ def _runs(bounds: Bounds, folder: Path) -> Tally:
     up the gradients of a LayerNorm in another order: the scores are equal to four digits.
     """
     tally = Tally("numbers", "same seed, other process and 2 threads", bounds.seed)
-    names = [work.name for work in works(folder) if work.name.startswith("train, ")]
     with timed(tally):
-        for number in range(max(1, bounds.count // 50)):
+        for number in range(len(FAMILIES)):
             if not bounds.more(number):
                 break
-            name = names[number % len(names)]
+            name = FAMILIES[number]
             first, other, threads = (_fresh(folder, name, *given) for given in (("1", 1), ("2", 1), ("3", 2)))
             for place, found in ((0, other), (1, threads)):
                 same = len(found) == 2 == len(first) and found[place] == first[place]
@@ -157,9 +155,10 @@ _CODE = """
 import hashlib, torch
 from pathlib import Path
 from harness import command
-from works import works
+from works import training
 torch.set_num_threads(int(sys.argv[3]))
-(work,) = [work for work in works(Path(sys.argv[1])) if work.name == sys.argv[2]]
+folder = Path(sys.argv[1])
+(work,) = [work for work in training(folder, folder / "work") if work.name == f"train, {sys.argv[2]}"]
 work.fresh()
 try:
     work.action()
@@ -175,35 +174,95 @@ print({name: round(value, 4) for name, value in run[1]["metrics"].items()})
 
 
 def _resident() -> int:
+    gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _memory(bounds: Bounds, folder: Path) -> Tally:
-    """Texts parsed and predicted, a hundred a step: from the second fifth on, memory grows by 5% at most."""
-    import gc
+class _Steps:
+    """Counts steps of one kind of work: from the first fifth on, memory may grow by 5%."""
 
-    from works import SIZES
+    def __init__(self, kind: str, most: int, bounds: Bounds) -> None:
+        self.tally = Tally("numbers", f"memory of {kind}", bounds.seed)
+        self.most, self.bounds, self.before = min(most, bounds.count), bounds, 0
 
+    def more(self) -> bool:
+        return self.tally.cases < self.most and self.bounds.more(self.tally.cases)
+
+    def add(self) -> None:
+        number = self.tally.cases
+        if number == self.most // 5:
+            self.before = _resident()
+        grown = _resident() / self.before - 1 if self.before else 0.0
+        self.tally.add("valid" if grown <= 0.05 else "losses", f"{grown:.1%} more after {number} steps")
+
+
+def _epochs(bounds: Bounds, folder: Path) -> Tally:
+    from lightning.pytorch import Callback
+
+    from graphdep.training import train
+
+    steps = _Steps("training, in epochs", 20, bounds)
+
+    class Counted(Callback):
+        def on_train_epoch_end(self, *given: Any) -> None:
+            steps.add()
+
+    with timed(steps.tally):
+        train(_tiny_run(folder, max_epochs=steps.most), folder / "epochs", callbacks=[Counted()])
+    return steps.tally
+
+
+def _parsing(bounds: Bounds) -> Tally:
+    """The bundled parser on a stream of texts, no two of which are the same."""
+    from graphdep.parsing import resolve_parser
+
+    steps, parser = _Steps("parsing, in hundreds of texts", 1000, bounds), resolve_parser("bundled")
+    with timed(steps.tally):
+        texts = (f"The dog {number} chased a cat." for number in range(100 * steps.most))
+        for number, _ in enumerate(parser.iter_parse(texts), 1):
+            if number % 100 == 0:
+                steps.add()
+                if not steps.more():
+                    break
+    return steps.tally
+
+
+def _predictions(bounds: Bounds, folder: Path) -> Tally:
     from graphdep import load
-    from graphdep.testing.tiny_corpus import write_tiny_sst
+    from graphdep.training import train
+
+    steps = _Steps("predictions, in hundreds", 1000, bounds)
+    model = load(train(_tiny_run(folder), folder / "predictions")["checkpoint"], parser="chain")
+    with timed(steps.tally):
+        while steps.more():
+            model.predict([f"ann likes bob {steps.tally.cases} {number}" for number in range(100)])
+            steps.add()
+    return steps.tally
+
+
+def _responses(bounds: Bounds, folder: Path) -> Tally:
+    from graphdep import load
+    from graphdep.testing.tiny_corpus import write_tiny_dialogues
     from graphdep.training import TrainConfig, train
 
-    tally = Tally("numbers", "memory of predictions, in hundreds", bounds.seed)
-    settings = {**SIZES, **write_tiny_sst(folder / "sst-memory"), "max_epochs": 20}
-    model = load(
-        train(TrainConfig.of("dt", task="sst", **settings), folder / "memory")["checkpoint"], parser="chain"
-    )
-    before, texts = 0, [f"ann likes bob {number}" for number in range(100)]
-    with timed(tally):
-        while bounds.more(number := tally.cases):
-            model.predict(texts)
-            if number == bounds.count // 5:
-                gc.collect()
-                before = _resident()
-            grown = _resident() / before - 1 if before else 0.0
-            tally.add("valid" if grown <= 0.05 else "losses", f"{grown:.1%} more after {number} steps")
-    return tally
+    steps = _Steps("responses, in hundreds", 100, bounds)
+    settings = {**SIZES, **write_tiny_dialogues(folder / "dialogues-memory"), "max_epochs": 1}
+    config = TrainConfig.of("transformer-dra", task="dailydialog", min_freq=1, max_length=8, **settings)
+    model = load(train(config, folder / "responses")["checkpoint"], parser="chain")
+    with timed(steps.tally):
+        while steps.more():
+            model.respond([[f"ann likes bob {steps.tally.cases} {number}"] for number in range(100)])
+            steps.add()
+    return steps.tally
+
+
+def _tiny_run(folder: Path, **settings: Any) -> Any:
+    from graphdep.testing.tiny_corpus import write_tiny_sst
+    from graphdep.training import TrainConfig
+
+    given = {**SIZES, "max_epochs": 1, **write_tiny_sst(folder / "sst-memory"), **settings}
+    return TrainConfig.of("dt", task="sst", **given)
 
 
 if __name__ == "__main__":
-    main(__doc__ or "", run, count=500)
+    main(__doc__ or "", run, count=2000)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import fcntl
+import tempfile
 from pathlib import Path
 
 from harness import COLUMNS, TABLE, Tally, read_table
@@ -13,6 +15,12 @@ START, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 
 def write_table(tallies: list[Tally], table: Path = TABLE, page: Path = PAGE) -> None:
     """Puts the counts in the place of those of the same campaign and kind, and the page's table anew."""
+    with open(Path(tempfile.gettempdir(), "graphdep-campaigns.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # campaigns run side by side
+        _write_table(tallies, table, page)
+
+
+def _write_table(tallies: list[Tally], table: Path, page: Path) -> None:
     rows = {(row["campaign"], row["kind"]): row for row in read_table(table)}
     for tally in tallies:
         row = {name: str(getattr(tally, name)) for name in COLUMNS}

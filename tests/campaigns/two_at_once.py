@@ -12,10 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
-from harness import Bounds, Tally, leftovers, main, start, tail, timed, wait
+from harness import PATIENCE, Bounds, Tally, main, start, tail, timed, wait
 from works import SIZES, Work, works
 
-PATIENCE = 300
 _CHOSEN = ("parse, one process", "dataset processing", "pairs on disk", "train, sentences", "ablate")
 
 
@@ -30,11 +29,7 @@ def _two(work: Work, bounds: Bounds, folder: Path) -> Tally:
     tally, rng = Tally("two at once", work.name, bounds.seed), bounds.random(work.name)
     logs = [folder / f"log{number}" for number in range(2)]
     with timed(tally):
-        work.fresh()
-        if wait(start(work.action, logs[0]), PATIENCE) != 0:
-            tally.add("crashes", f"alone: {tail(logs[0])}")
-            return tally
-        expected = work.result()
+        expected, _ = work.undisturbed(logs[0])
         while bounds.more(tally.cases):
             work.fresh()
             tally.add(*_round(work, logs, rng.choice((0, 0, 0.05, 0.3)), expected))
@@ -53,11 +48,8 @@ def _round(work: Work, logs: list[Path], later: float, expected: object) -> tupl
             return "crashes", f"exit {code}: {tail(log)}"
     if all(codes):
         return "losses", "each says that the other one is there"
-    if work.result() != expected:
-        return "losses", "another result than alone"
-    if left := leftovers(work.folder):
-        return "losses", f"left: {', '.join(left)}"
-    return ("documented" if any(codes) else "valid"), ""
+    outcome, about = work.compared(expected)
+    return ("documented" if outcome == "valid" and any(codes) else outcome), about
 
 
 # -- threads of a web service ------------------------------------------------------------------------------

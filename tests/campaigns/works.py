@@ -10,11 +10,12 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from harness import command
+from harness import PATIENCE, command, difference, leftovers, start, tail, wait, whole
 
 SIZES = {
     "hidden_channels": 8,
@@ -52,6 +53,30 @@ class Work:
         self.folder.mkdir(parents=True)
         self.prepare()
 
+    def undisturbed(self, log: Path) -> tuple[object, float]:
+        """What it gives when nothing is in its way, and the seconds that it takes."""
+        self.fresh()
+        seconds = whole(self.action, log)
+        return self.result(), seconds
+
+    def again(self, log: Path, expected: object) -> tuple[str, str]:
+        """The outcome of doing it once more, after whatever has happened."""
+        code = wait(start(self.action, log), PATIENCE)
+        if code != 0:
+            return ("hangs" if code is None else "losses"), f"{self.name}, again: exit {code}: {tail(log)}"
+        return self.compared(expected)
+
+    def compared(self, expected: object) -> tuple[str, str]:
+        """Whether its result is that of the undisturbed one, and nothing temporary lies beside it."""
+        try:
+            found = self.result()
+        except Exception as error:
+            return "losses", f"{self.name} has no result: {error!r}"
+        if found != expected:
+            return "losses", f"{self.name} gives another result: {difference(expected, found)}"
+        left = leftovers(self.folder)
+        return ("losses", f"{self.name} left {', '.join(left)}") if left else ("valid", "")
+
 
 def works(folder: Path) -> list[Work]:
     """All of them, with their corpora in the folder."""
@@ -61,9 +86,9 @@ def works(folder: Path) -> list[Work]:
 
     work = folder / "work"
     return [
-        *_parsing(folder / "texts.txt", work),
+        *_parsing(folder, work),
         *_processing(folder, work),
-        *_training(folder, work),
+        *training(folder, work),
         *_tables(folder, work),
         _saving(folder, work),
     ]
@@ -85,21 +110,30 @@ def _rows(path: Path) -> list[Any]:
 # -- parsing and corpora ---------------------------------------------------------------------------------
 
 
-def _parsing(texts: Path, work: Path) -> list[Work]:
-    lines = (f"The {noun} {number} saw a dog." for number in range(30) for noun in ("cat", "man", "bird"))
-    texts.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    cache, output = work / "parses.sqlite", work / "trees.conllu"
+# Texts of the two works; 256 are a shard, and two processes need more than one.
+_TEXTS, _MANY_TEXTS = 90, 600
 
-    def result() -> object:
-        return _digest(output), _rows(cache)
 
-    def action(workers: int) -> Callable[[], None]:
-        given = ("--cache", cache, "--output", output, "--workers", workers)
-        return command("parse", texts, *given)
+def _parsing(folder: Path, work: Path) -> list[Work]:
+    store, output = work / "parses.sqlite", work / "trees.conllu"
+
+    def made(name: str, number: int, *options: object) -> Work:
+        texts = folder / f"{number}.txt"
+        lines = [f"The {('cat', 'man', 'bird')[n % 3]} {n} saw a dog.\n" for n in range(number)]
+        texts.write_text("".join(lines), encoding="utf-8")
+
+        def check() -> str:
+            """There is no output, or all of it."""
+            there = output.read_text(encoding="utf-8").count("\n\n") if output.exists() else number
+            return "" if there == number else f"an output of {there} trees, not of {number}"
+
+        action = command("parse", texts, "--cache", store, "--output", output, *options)
+        return Work(name, work, action, lambda: (_digest(output), _rows(store)), check=check)
 
     return [
-        Work("parse, one process", work, action(1), result),
-        Work("parse, two processes", work, action(2), result),
+        made("parse, one process", _TEXTS),
+        # Of chains: what two processes do about shards is the same for every parser.
+        made("parse, two processes", _MANY_TEXTS, "--workers", 2, "--parser", "chain"),
     ]
 
 
@@ -139,6 +173,9 @@ def _processing(folder: Path, work: Path) -> list[Work]:
 # -- training, in each family ------------------------------------------------------------------------------
 
 
+FAMILIES = ("sentences", "dialogues", "selection", "labels", "spans")
+
+
 def _families(folder: Path) -> dict[str, dict[str, Any]]:
     """The settings of a run of each family."""
     from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_selection, write_tiny_sst
@@ -172,7 +209,8 @@ def _options(settings: dict[str, Any]) -> list[str]:
     return [part for pair in [*((f"--{n}", str(v)) for n, v in named.items()), *sets] for part in pair]
 
 
-def _training(folder: Path, work: Path) -> list[Work]:
+def training(folder: Path, work: Path) -> list[Work]:
+    """A run of each family."""
     found = []
     for family, settings in _families(folder).items():
         sizes = {name: value for name, value in SIZES.items() if name not in settings}
@@ -212,7 +250,7 @@ def _tables(folder: Path, work: Path) -> list[Work]:
     own = ("--task", "sst", *given, "--output", work / "table")
 
     def result() -> object:
-        with open(next((work / "table").glob("table.csv")), encoding="utf-8", newline="") as file:
+        with open(work / "table" / "table.csv", encoding="utf-8", newline="") as file:
             rows = [{k: v for k, v in row.items() if k != "s/epoch"} for row in csv.DictReader(file)]
         return rows, runs(work)
 
@@ -229,35 +267,39 @@ def _tables(folder: Path, work: Path) -> list[Work]:
 
 def _saving(folder: Path, work: Path) -> Work:
     """A model over another one: until it is whole, the folder is refused."""
-    from graphdep.testing.tiny_corpus import write_tiny_sst
-    from graphdep.training import TrainConfig, load_task, train
+    from graphdep.training import load_task
     from graphdep.training.runner.write_model_folder import write_model_folder
 
-    settings = {**SIZES, **write_tiny_sst(folder / "saved"), "max_epochs": 1}
-    old, new = (
-        load_task(
-            train(TrainConfig.of("dt", task="sst", seed=seed, **settings), folder / f"s{seed}")["checkpoint"]
-        )
-        for seed in (0, 1)
-    )
-
-    def weights(task: Any) -> dict[str, bytes]:
-        return {name: x.numpy().tobytes() for name, x in task.state_dict().items()}
-
-    whole = weights(old[0]), weights(new[0])
+    @cache
+    def models() -> list[Any]:
+        return _two_models(folder)
 
     def check() -> str:
         try:
             task, _ = load_task(work / "model")
         except (ValueError, FileNotFoundError):
             return ""
-        return "" if weights(task) in whole else "a model that is half of another one"
+        whole = [_weights(one) for one, _ in models()]
+        return "" if _weights(task) in whole else "a model that is half of another one"
 
     return Work(
         "save_pretrained",
         work,
-        lambda: write_model_folder(work / "model", *new),
+        lambda: write_model_folder(work / "model", *models()[1]),
         lambda: [(path.name, _digest(path)) for path in sorted((work / "model").iterdir())],
-        lambda: write_model_folder(work / "model", *old),
+        lambda: write_model_folder(work / "model", *models()[0]),
         check,
     )
+
+
+def _two_models(folder: Path) -> list[Any]:
+    from graphdep.testing.tiny_corpus import write_tiny_sst
+    from graphdep.training import TrainConfig, load_task, train
+
+    settings = {**SIZES, **write_tiny_sst(folder / "saved"), "max_epochs": 1}
+    configs = (TrainConfig.of("dt", task="sst", seed=seed, **settings) for seed in (0, 1))
+    return [load_task(train(config, folder / f"s{config.seed}")["checkpoint"]) for config in configs]
+
+
+def _weights(task: Any) -> dict[str, bytes]:
+    return {name: x.numpy().tobytes() for name, x in task.state_dict().items()}

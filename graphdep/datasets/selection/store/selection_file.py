@@ -125,7 +125,7 @@ def state(database: sqlite3.Connection) -> str:
     found = tuple(database.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
     if found != (_APPLICATION_ID, FORMAT):
         raise sqlite3.DatabaseError(f"application and version are {found}, not {(_APPLICATION_ID, FORMAT)}")
-    tables = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+    tables = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type != 'index'"))
     if tables == _TABLES:
         return "begun"
     if tables != {name: text for name, text in _TABLES.items() if name != _BUILDING}:
