@@ -41,10 +41,23 @@ class ErrorGroup(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except Exception as error:
+            if _was_interrupted(error):
+                raise KeyboardInterrupt from error
             if os.environ.get("GRAPHDEP_DEBUG") == "1" or _is_click(error):
                 raise
             print(f"graphdep: error: {describe(error)}", file=sys.stderr)
             raise typer.Exit(2) from None
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether an error came of an interruption: a file of torch that is cut says so itself."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def describe(error: BaseException) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphdep.io.leftovers import hold, remove_leftovers
+from graphdep.io.leftovers import hold, remove_leftovers, temporary_name
 
 
 @contextmanager
@@ -29,29 +28,31 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     # The suffix of the path that was asked for, since writers look at it.
     suffix = Path(path).suffix
     remove_leftovers(target.parent, target.name, suffix)
+    temporary, handle = target.with_name(temporary_name(target.name, suffix)), None
     try:
-        handle, name = _temporary(target, suffix)
-    except OSError as error:  # of a name that nobody has asked for
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
-    try:
-        yield Path(name)
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp makes 0600; a result file is for everybody
-        os.replace(name, target)
+        try:
+            handle = _new_file(temporary)
+        except OSError as error:  # of a name that nobody has asked for
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+        yield temporary
+        os.chmod(temporary, 0o666 & ~_umask())  # it was made for nobody else; a result file is for everybody
+        os.replace(temporary, target)
     except OSError as error:
         if error.filename is None and error.errno is not None:  # a full disk: which one?
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         raise
     finally:
-        Path(name).unlink(missing_ok=True)
-        os.close(handle)
+        temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
 
 
-def _temporary(target: Path, suffix: str) -> tuple[int, str]:
-    """A new empty file beside the target, and the handle that holds it while it is written."""
+def _new_file(path: Path) -> int:
+    """Makes an empty file, and gives the handle that holds it while it is written."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=suffix, dir=target.parent)
-        if hold(handle, name):
-            return handle, name
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        if hold(handle, path):
+            return handle
         os.close(handle)  # another process has taken it for a leftover before it was held
 
 

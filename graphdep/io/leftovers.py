@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import stat
+import string
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,10 +18,18 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-# What tempfile puts between a prefix and a suffix.
+# What stands between a prefix and a suffix, here and in names that tempfile gives.
 _DRAWN = "[a-z0-9_]{8}"
+_LETTERS = string.ascii_lowercase + string.digits + "_"
 # What SQLite writes beside a file.
 _OF_SQLITE = ("-journal", "-wal", "-shm")
+
+
+def temporary_name(name: str, suffix: str = "") -> str:
+    """A name that :func:`remove_leftovers` finds. It is known before there is a file of it, so that one who
+    is interrupted while making the file can still remove it: of :func:`tempfile.mkstemp`'s the name is lost.
+    """
+    return f".{name}.{''.join(secrets.choice(_LETTERS) for _ in range(8))}{suffix}"
 
 
 def hold(handle: int, path: str | os.PathLike[str]) -> bool:
@@ -65,24 +75,26 @@ def temporary_folder(name: str, parent: str | os.PathLike[str] | None = None) ->
     """
     parent = tempfile.gettempdir() if parent is None else parent
     remove_leftovers(parent, name, "")
-    path, handle = _new_folder(name, parent)
+    path, handle = Path(parent, temporary_name(name)), None
     try:
-        yield Path(path)
+        handle = _new_folder(path)
+        yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
         if handle is not None:
             os.close(handle)
 
 
-def _new_folder(name: str, parent: str | os.PathLike[str]) -> tuple[str, int | None]:
+def _new_folder(path: Path) -> int | None:
+    """Makes a folder, and gives the handle that holds it."""
     while True:
-        path = tempfile.mkdtemp(prefix=f".{name}.", dir=parent)
+        path.mkdir(0o700)
         if fcntl is None:
-            return path, None
+            return None
         with suppress(FileNotFoundError):
             handle = os.open(path, os.O_RDONLY)
             if hold(handle, path):
-                return path, handle
+                return handle
             os.close(handle)
 
 

@@ -25,14 +25,15 @@ class _TooLong(BaseException):
     pass
 
 
-def run(bounds: Bounds, folder: Path) -> list[Tally]:
+def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     logging.getLogger("graphdep").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
     kinds = readers(folder)
     # In memory where there is such a folder: a million small files.
     own = tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else folder)
     try:
-        return [_reader(kind, bounds.part(len(kinds)), Path(own)) for kind in kinds]
+        for kind in kinds:
+            yield _reader(kind, bounds.part(len(kinds)), Path(own))
     finally:
         for path in sorted(Path(own).rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()

@@ -14,7 +14,7 @@ import resource
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness import PATIENCE, Bounds, Tally, kill, leftovers, main, start, tail, timed, wait
@@ -35,7 +35,7 @@ _CHOSEN = (
 )
 
 
-def run(bounds: Bounds, folder: Path) -> list[Tally]:
+def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     chosen = [work for work in works(folder) if work.name in _CHOSEN]
     faults: dict[str, Callable[[random.Random, Work], Callable[[], object]]] = {
         "full disk": _full_disk,
@@ -44,13 +44,11 @@ def run(bounds: Bounds, folder: Path) -> list[Tally]:
     }
     if os.geteuid() == 0:
         faults["read-only folder"] = _read_only
-    tallies = [_fault(name, fault, chosen, bounds.part(6), folder) for name, fault in faults.items()]
+    for name, fault in faults.items():
+        yield _fault(name, fault, chosen, bounds.part(6), folder)
     commands = [work for work in chosen if work.name in ("parse, one process", "train, sentences", "ablate")]
-    signals = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM}
-    return [
-        *tallies,
-        *(_signal(name, number, commands, bounds.part(6), folder) for name, number in signals.items()),
-    ]
+    for name, number in (("Ctrl-C", signal.SIGINT), ("SIGTERM", signal.SIGTERM)):
+        yield _signal(name, number, commands, bounds.part(6), folder)
 
 
 # -- faults: what a child does before it works -------------------------------------------------------------

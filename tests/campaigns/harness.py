@@ -236,14 +236,14 @@ def difference(one: object, other: object) -> str:
 
 def main(
     about: str,
-    run: Callable[[Bounds, Path], list[Tally]],
+    run: Callable[[Bounds, Path], Iterator[Tally]],
     *,
     count: int,
     minutes: float | None = None,
     limited: bool = False,
 ) -> None:
-    """Runs a campaign from the command line, prints its table and adds it to that of all. ``count`` and
-    ``minutes`` are those of the committed table.
+    """Runs a campaign from the command line, prints the counts of each kind as it ends and adds them to the
+    table of all. ``count`` and ``minutes`` are those of the committed table.
 
     With ``limited``, the process may get no more than :data:`BYTES` beyond what it has.
     """
@@ -263,17 +263,21 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         if limited:
             _limit_memory()
-        tallies = run(Bounds(given.seed, given.count, given.minutes), Path(folder))
-    for tally in tallies:
-        each = f"{tally.cases / tally.seconds:,.0f} a second" if tally.seconds else ""
-        print(*(f"{key}={value}" for key, value in asdict(tally).items() if key != "found"), each)
-        for line in tally.found:
-            print("   ", line)
-    if given.write:
-        from table import write_table
+        bad = 0
+        for tally in run(Bounds(given.seed, given.count, given.minutes), Path(folder)):
+            _show(tally)
+            bad += tally.bad
+            if given.write:
+                from table import write_table
 
-        write_table(tallies)
-    sys.exit(any(tally.bad for tally in tallies))
+                write_table([tally])
+    sys.exit(bool(bad))
+
+
+def _show(tally: Tally) -> None:
+    each = f"{tally.cases / tally.seconds:,.0f} a second" if tally.seconds else ""
+    counts = (f"{key}={value}" for key, value in asdict(tally).items() if key != "found")
+    print(*counts, each, *(f"\n    {line}" for line in tally.found), flush=True)
 
 
 def _limit_memory() -> None:

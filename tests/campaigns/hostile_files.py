@@ -57,7 +57,7 @@ class Place:
         return f"import pathlib; pathlib.Path({str(self.canary)!r}).write_text('code was run')"
 
 
-def run(bounds: Bounds, folder: Path) -> list[Tally]:
+def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
 
@@ -71,7 +71,7 @@ def run(bounds: Bounds, folder: Path) -> list[Tally]:
             own = folder / case.__name__
             own.mkdir()
             tally.add(*_outcome(case, Place(own, checkpoint, folder / "sst")))
-    return [tally]
+    yield tally
 
 
 def _outcome(case: Callable[[Place], object], place: Place) -> tuple[str, str]:

@@ -14,15 +14,17 @@ import random
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from harness import PATIENCE, Bounds, Tally, kill, main, start, timed, wait
 from works import Work, works
 
 
-def run(bounds: Bounds, folder: Path) -> list[Tally]:
+def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     found = works(folder)
-    return [_work(work, bounds.part(len(found)), folder) for work in found]
+    for work in found:
+        yield _work(work, bounds.part(len(found)), folder)
 
 
 def _work(work: Work, bounds: Bounds, folder: Path) -> Tally:

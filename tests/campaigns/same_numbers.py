@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(bounds: Bounds, folder: Path) -> list[Tally]:
-    alone = [kind(bounds.part(8)) for kind in (_backends, _convs, _odd, _parsing)]
-    return [*alone, *(kind(bounds.part(8), folder) for kind in (_runs, _epochs, _predictions, _responses))]
+def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
+    for kind in (_backends, _convs, _odd, _parsing):
+        yield kind(bounds.part(8))
+    for kind_in in (_runs, _epochs, _predictions, _responses):
+        yield kind_in(bounds.part(8), folder)
 
 
 # -- attention ----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 
 import pytest
 
@@ -30,12 +31,13 @@ def _quiet():
         yield
 
 
-def found(tallies: list[Tally]) -> list[str]:
+def found(given: Iterable[Tally]) -> list[str]:
+    tallies = [*given]
     return [line for tally in tallies for line in tally.found] + [t.kind for t in tallies if not t.cases]
 
 
 def test_bad_input(tmp_path):
-    tallies = bad_input.run(Bounds(count=6), tmp_path)
+    tallies = [*bad_input.run(Bounds(count=6), tmp_path)]
     assert not found(tallies)
     assert sum(tally.cases for tally in tallies) > 1000
     assert all(tally.documented + tally.valid == tally.cases for tally in tallies)

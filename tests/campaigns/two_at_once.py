@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,11 +19,13 @@ from works import SIZES, Work, works
 _CHOSEN = ("parse, one process", "dataset processing", "pairs on disk", "train, sentences", "ablate")
 
 
-def run(bounds: Bounds, folder: Path) -> list[Tally]:
+def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     chosen = [work for work in works(folder) if work.name in _CHOSEN]
     parts = len(chosen) + 2
-    tallies = [_two(work, bounds.part(parts), folder) for work in chosen]
-    return [*tallies, _parser(bounds.part(parts)), _predictor(bounds.part(parts), folder)]
+    for work in chosen:
+        yield _two(work, bounds.part(parts), folder)
+    yield _parser(bounds.part(parts))
+    yield _predictor(bounds.part(parts), folder)
 
 
 def _two(work: Work, bounds: Bounds, folder: Path) -> Tally:

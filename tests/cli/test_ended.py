@@ -7,8 +7,11 @@ import threading
 import time
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from graphdep.cli.ended import ended_as_by_ctrl_c
+from graphdep.cli.errors import ErrorGroup
 
 
 @pytest.fixture
@@ -47,6 +50,24 @@ def test_a_thread_is_left_alone(default):
     thread.start()
     thread.join()
     assert found == [([], signal.SIG_DFL)]
+
+
+def test_an_error_that_comes_of_an_interruption_is_one():
+    """As of a file of torch's that is cut while it is written."""
+    app = typer.Typer(cls=ErrorGroup)
+    app.callback()(lambda: None)
+
+    @app.command()
+    def cut() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("unexpected pos 64 vs 0")
+
+    result = CliRunner().invoke(app, ["cut"])
+    assert result.exit_code == 130
+    assert result.stderr.startswith("graphdep: interrupted")
+    assert "unexpected pos" not in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="TerminateProcess cannot be caught")

@@ -74,10 +74,24 @@ def test_what_is_no_plain_file_is_refused(tmp_path):
 
 
 def test_an_error_names_the_file_that_was_asked_for(tmp_path, monkeypatch):
-    def refuse(**arguments):
-        raise PermissionError(13, "Permission denied", str(arguments["dir"] / ".x.jsonl.abc.jsonl"))
+    def refuse(path, *arguments):
+        raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("graphdep.io.atomic.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("graphdep.io.atomic.os.open", refuse)
     with pytest.raises(PermissionError) as found, atomic_path(tmp_path / "x.jsonl"):
         pass
     assert found.value.filename == str(tmp_path / "x.jsonl")
+
+
+def test_who_is_interrupted_while_the_file_is_made_leaves_nothing(tmp_path, monkeypatch):
+    opened = os.open
+
+    def interrupted(*arguments):
+        os.close(opened(*arguments))
+        assert os.listdir(tmp_path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphdep.io.atomic.os.open", interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "b.txt"):
+        raise AssertionError
+    assert os.listdir(tmp_path) == []

@@ -160,3 +160,14 @@ def test_an_encoder_s_folder(tmp_path):
     shutil.copytree(tmp_path / "whole", tmp_path / "encoder" / ".saving.abcdefgh")
     encoder.save_pretrained(tmp_path / "encoder")
     assert sorted(os.listdir(tmp_path / "encoder")) == names
+
+
+def test_who_is_interrupted_while_a_folder_is_made_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(handle, path):
+        assert os.listdir(tmp_path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("graphdep.io.leftovers.hold", interrupted)
+    with pytest.raises(KeyboardInterrupt), temporary_folder("pages", tmp_path):
+        raise AssertionError
+    assert os.listdir(tmp_path) == []
