@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 
@@ -15,14 +16,17 @@ _ASKED = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sig
 @contextlib.contextmanager
 def ended_as_by_ctrl_c() -> Iterator[list[int]]:
     """Within it SIGTERM and SIGHUP raise :class:`KeyboardInterrupt`, so that what is half-written goes and
-    children end; gives the list of the signals that came. Those after the first do nothing: `timeout` sends
-    two. Who ignores one (``nohup``) or handles it is left alone, as are threads, which cannot have handlers.
+    children end; gives the list of the signals that came. Those within a second of the first do nothing, as
+    `timeout` sends two; later ones raise again, since some code drops what is raised in it. Who ignores one
+    (``nohup``) or handles it is left alone, as are threads, which cannot have handlers.
     """
     came: list[int] = []
+    times: list[float] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         came.append(number)
-        if len(came) == 1:
+        times.append(time.monotonic())
+        if len(came) == 1 or times[-1] > times[0] + 1:
             raise KeyboardInterrupt
 
     on_main = threading.current_thread() is threading.main_thread()

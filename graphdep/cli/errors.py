@@ -13,7 +13,8 @@ from typer.core import TyperGroup
 
 from graphdep.cli.ended import ended_as_by_ctrl_c
 
-_OF_USERS = ("ValueError", "TrainingError", "ConlluError", "ParserUnavailableError", "UnknownEdgesError")
+# Beside the ValueErrors of this package.
+_OF_USERS = ("ParserUnavailableError", "TrainingError")
 
 
 class ErrorGroup(TyperGroup):
@@ -41,29 +42,18 @@ class ErrorGroup(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except Exception as error:
-            if _was_interrupted(error):
-                raise KeyboardInterrupt from error
             if os.environ.get("GRAPHDEP_DEBUG") == "1" or _is_click(error):
                 raise
             print(f"graphdep: error: {describe(error)}", file=sys.stderr)
             raise typer.Exit(2) from None
 
 
-def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether an error came of an interruption: a file of torch that is cut says so itself."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        if isinstance(error, KeyboardInterrupt):
-            return True
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__
-    return False
-
-
 def describe(error: BaseException) -> str:
     """An error in one line; what a user cannot have caused keeps its name and says how to see more."""
     text = " ".join(str(error).split())
-    if type(error).__name__ in _OF_USERS:
+    if type(error) is ValueError or type(error).__name__ in _OF_USERS:
+        return text
+    if isinstance(error, ValueError) and type(error).__module__.startswith("graphdep."):
         return text
     if type(error) is ImportError and "install" in text:  # an extra that is not there; the text names it
         return text

@@ -64,6 +64,13 @@ def read_lines(source: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths are those of one file, which need not be there yet."""
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
 def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
     """Finds out before the work whether the file can be written, and that it is none of those that are read.
 
@@ -71,9 +78,7 @@ def check_output(output: Path, checkpoint: Path, source: str | None) -> None:
         ValueError: If it is one of them, no plain file, or below something that is no folder to write in.
     """
     for name, read in (("--checkpoint", checkpoint), ("--input", source)):
-        if read is None or read == "-" or not (output.exists() and os.path.exists(read)):
-            continue
-        if os.path.samefile(output, read):
+        if read is not None and read != "-" and same_file(output, read):
             raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
     if output.is_dir():
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphdep.cli.files import check_output
+from graphdep.cli.files import check_output, same_file
 from graphdep.cli.texts import stream_texts
 from graphdep.io.plain_console import plain_console
 from graphdep.io.plural import plural
@@ -144,7 +144,7 @@ def _check_output(output: Path, text: str, parser: str, cache: Path | None) -> N
         raise ValueError(f"'output' is the file that stdin is read from (got {str(output)!r})")
     files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": str(cache or "")}
     for name, read in files.items():
-        if output.exists() and os.path.exists(read) and os.path.samefile(output, read):
+        if read and same_file(output, read):
             raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
     check_output(output, Path(text), None)
 

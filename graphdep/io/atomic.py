@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +36,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         except OSError as error:  # of a name that nobody has asked for
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())  # it was made for nobody else; a result file is for everybody
+        os.chmod(temporary, _mode(target))
         os.replace(temporary, target)
     except OSError as error:
         if error.filename is None and error.errno is not None:  # a full disk: which one?
@@ -45,6 +46,16 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         if handle is not None:
             os.close(handle)
+
+
+def _mode(target: Path) -> int:
+    """Who may read and write a file: those who may already; of a new one, which was made for nobody else,
+    everybody whom the umask lets.
+    """
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
 
 
 def _new_file(path: Path) -> int:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import threading
+import time
 
 
-def end_with_parent() -> None:
+def end_with_parent(*, however_started: bool = False) -> None:
     """Ends this process, whatever it is doing, when the one that started it is gone, however: a worker that
-    waits for the next job holds the pipe itself, and would never hear of it. Where nobody of
-    :mod:`multiprocessing` started this process, nothing happens.
+    waits for the next job holds the pipe itself, and would never hear of it.
+
+    Args:
+        however_started: Also where nobody of :mod:`multiprocessing` started this process: within a second of
+            its becoming somebody else's child. Without it nothing happens then. (default: :obj:`False`)
 
     Example:
         >>> from graphdep.io.end_with_parent import end_with_parent
@@ -19,8 +24,21 @@ def end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_wait, args=(parent,), daemon=True).start()
+    elif however_started:
+        _watch_once(os.getppid())
 
 
 def _wait(parent: multiprocessing.process.BaseProcess) -> None:
     parent.join()
+    os._exit(1)
+
+
+@functools.cache
+def _watch_once(parent: int) -> None:
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
     os._exit(1)

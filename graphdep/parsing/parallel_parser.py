@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from graphdep.io.end_with_parent import end_with_parent
@@ -65,6 +65,7 @@ class ParallelParser(AroundParser):
         if self.workers < 2 or len(first) < 2:
             yield from self.parser.parse_chunks(chain(first, parts))
             return
+        others = {*active_children()}
         pool = ProcessPoolExecutor(self.workers, get_context("spawn"), _start, (self._pickled(),))
         try:
             ahead = self.workers * _AHEAD
@@ -74,6 +75,10 @@ class ParallelParser(AroundParser):
                 f"one of {self.workers} parsing processes was killed, perhaps as there was too little memory "
                 f"for so many{_why_none_starts()}; chunks that are done are in the cache, if there is one"
             ) from error
+        except BaseException:  # those that are in the middle of a chunk, too
+            for process in {*active_children()} - others:
+                process.terminate()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -110,6 +110,10 @@ class ParseCache:
             )
 
 
+# Bytes of the parses of a text: far more than those of a book.
+_LARGEST = 2**28
+
+
 def _is_busy(error: Exception) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
@@ -159,7 +163,11 @@ def _encode(sentences: list[Sentence]) -> bytes:
 def _decode(data: bytes, item: Item) -> list[Sentence] | None:
     """The stored sentences, or :obj:`None` if they cannot be read or are not those of the given words."""
     try:
-        sentences = [_sentence(values) for values in json.loads(zlib.decompress(data))]
+        unpacked = zlib.decompressobj()
+        text = unpacked.decompress(data, _LARGEST)
+        if not unpacked.eof:  # cut, or a few bytes that would fill the memory
+            return None
+        sentences = [_sentence(values) for values in json.loads(text)]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, zlib.error):
         return None
     if not all(isinstance(word, str) for s in sentences for word in (*s.form, *s.deprel)):

@@ -32,7 +32,7 @@ def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     # In memory where there is such a folder: a million small files.
     own = tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else folder)
     try:
-        for kind in kinds:
+        for kind in filter(lambda kind: bounds.wants(kind.name), kinds):
             yield _reader(kind, bounds.part(len(kinds)), Path(own))
     finally:
         for path in sorted(Path(own).rglob("*"), reverse=True):

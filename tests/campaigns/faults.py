@@ -33,6 +33,7 @@ _CHOSEN = (
     "ablate",
     "save_pretrained",
 )
+SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 
 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
@@ -45,10 +46,12 @@ def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     if os.geteuid() == 0:
         faults["read-only folder"] = _read_only
     for name, fault in faults.items():
-        yield _fault(name, fault, chosen, bounds.part(6), folder)
+        if bounds.wants(name):
+            yield _fault(name, fault, chosen, bounds.part(6), folder)
     commands = [work for work in chosen if work.name in ("parse, one process", "train, sentences", "ablate")]
-    for name, number in (("Ctrl-C", signal.SIGINT), ("SIGTERM", signal.SIGTERM)):
-        yield _signal(name, number, commands, bounds.part(6), folder)
+    for name, number in SIGNALS.items():
+        if bounds.wants(name):
+            yield _signal(name, number, commands, bounds.part(6), folder)
 
 
 # -- faults: what a child does before it works -------------------------------------------------------------

@@ -60,10 +60,12 @@ class Tally:
 
 
 class Bounds:
-    """How much of a campaign is run: so many cases a kind, or until the time is over."""
+    """How much of a campaign is run: so many cases a kind, or until the time is over; ``only`` kinds whose
+    names have a text in them.
+    """
 
-    def __init__(self, seed: int = 0, count: int = 10, minutes: float | None = None) -> None:
-        self.seed, self.count, self.minutes = seed, count, minutes
+    def __init__(self, seed: int = 0, count: int = 10, minutes: float | None = None, only: str = "") -> None:
+        self.seed, self.count, self.minutes, self.only = seed, count, minutes, only
         self._end = None if minutes is None else time.monotonic() + 60 * minutes
 
     def over(self) -> bool:
@@ -75,7 +77,12 @@ class Bounds:
 
     def part(self, parts: int) -> Bounds:
         """The bounds of one of so many equal parts, which begins now."""
-        return Bounds(self.seed, self.count, None if self.minutes is None else self.minutes / parts)
+        minutes = None if self.minutes is None else self.minutes / parts
+        return Bounds(self.seed, self.count, minutes, self.only)
+
+    def wants(self, kind: str) -> bool:
+        """Whether a kind is to be run."""
+        return self.only in kind
 
     def random(self, *names: object) -> random.Random:
         """Random numbers that depend on the seed and some names alone."""
@@ -208,6 +215,17 @@ def command(*arguments: object) -> Callable[[], None]:
     return action
 
 
+def program(*arguments: object) -> Callable[[], None]:
+    """The same in a program of its own, which can start itself again."""
+    command = [sys.executable, "-m", "graphdep", *map(str, arguments)]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+
+    def action() -> None:
+        os.execve(sys.executable, command, {**os.environ, "PYTHONPATH": path})
+
+    return action
+
+
 def leftovers(*folders: Path) -> list[str]:
     """Temporary files that are still there."""
     found = [path for folder in folders for path in folder.rglob(".*") if path.name != ".lock"]
@@ -256,6 +274,7 @@ def main(
     parser.add_argument(
         "--minutes", type=float, default=minutes, help=f"end after about so many (default: {bound})"
     )
+    parser.add_argument("--only", default="", metavar="TEXT", help="kinds whose names have it")
     parser.add_argument("--write", action="store_true", help=f"put the counts into {TABLE.name} and its page")
     given = parser.parse_args()
     if given.count < 1:
@@ -264,7 +283,7 @@ def main(
         if limited:
             _limit_memory()
         bad = 0
-        for tally in run(Bounds(given.seed, given.count, given.minutes), Path(folder)):
+        for tally in run(Bounds(given.seed, given.count, given.minutes, given.only), Path(folder)):
             _show(tally)
             bad += tally.bad
             if given.write:

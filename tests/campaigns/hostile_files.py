@@ -17,6 +17,7 @@ import shutil
 import sqlite3
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -207,6 +208,21 @@ def pickle_in_a_cache_of_parses(place: Place) -> None:
     assert not cache.load("f", ["it rains"]), "a pickle is a parse"
 
 
+def a_bomb_in_a_cache_of_parses(place: Place) -> None:
+    from graphdep import Sentence
+    from graphdep.parsing.parse_cache import ParseCache
+    from graphdep.parsing.parsed import Parsed
+
+    cache = ParseCache(place.folder / "parses.sqlite")
+    cache.store("f", {"it rains": Parsed([Sentence.chain(["it", "rains"])], None)})
+    pack = zlib.compressobj()
+    bomb = b"".join([pack.compress(b"["), *(pack.compress(bytes(2**24)) for _ in range(64)), pack.flush()])
+    with closing(sqlite3.connect(cache.path, isolation_level=None)) as database:
+        database.execute("UPDATE parses SET sentences = ?", (bomb,))
+    with _no_more_than(2**29):
+        assert not cache.load("f", ["it rains"]), "a bomb is a parse"
+
+
 def sql_in_a_cache_of_parses(place: Place) -> None:
     """A trigger runs SQL of a stranger's when the cache is written, a view when it is read."""
     from graphdep.parsing.parse_cache import ParseCache
@@ -387,6 +403,7 @@ CASES = (
     a_bomb_as_a_checkpoint,
     pickle_in_a_processed_corpus,
     pickle_in_a_cache_of_parses,
+    a_bomb_in_a_cache_of_parses,
     sql_in_a_cache_of_parses,
     sql_in_pairs_on_disk,
     pickle_in_a_folder_of_a_parser,

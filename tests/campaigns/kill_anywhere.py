@@ -23,7 +23,7 @@ from works import Work, works
 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     found = works(folder)
-    for work in found:
+    for work in filter(lambda work: bounds.wants(work.name), found):
         yield _work(work, bounds.part(len(found)), folder)
 
 

@@ -22,10 +22,12 @@ _CHOSEN = ("parse, one process", "dataset processing", "pairs on disk", "train, 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     chosen = [work for work in works(folder) if work.name in _CHOSEN]
     parts = len(chosen) + 2
-    for work in chosen:
+    for work in filter(lambda work: bounds.wants(work.name), chosen):
         yield _two(work, bounds.part(parts), folder)
-    yield _parser(bounds.part(parts))
-    yield _predictor(bounds.part(parts), folder)
+    if bounds.wants("threads on one parser"):
+        yield _parser(bounds.part(parts))
+    if bounds.wants("threads on one predictor"):
+        yield _predictor(bounds.part(parts), folder)
 
 
 def _two(work: Work, bounds: Bounds, folder: Path) -> Tally:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from harness import PATIENCE, command, difference, leftovers, start, tail, wait, whole
+from harness import PATIENCE, command, difference, leftovers, program, start, tail, wait, whole
 
 SIZES = {
     "hidden_channels": 8,
@@ -89,6 +89,7 @@ def works(folder: Path) -> list[Work]:
         *_parsing(folder, work),
         *_processing(folder, work),
         *training(folder, work),
+        _two_devices(folder, work),
         *_tables(folder, work),
         _saving(folder, work),
     ]
@@ -218,6 +219,13 @@ def training(folder: Path, work: Path) -> list[Work]:
         action = command("train", *given, "--resume", "--output", work / "run")
         found.append(Work(f"train, {family}", work, action, lambda: runs(work)))
     return found
+
+
+def _two_devices(folder: Path, work: Path) -> Work:
+    """A run of two processes that train one model."""
+    settings = {**SIZES, **_families(folder)["sentences"], "precision": "32-true", "dropout": 0.0}
+    given = [*_options({**settings, "max_epochs": 4}), "--devices", 2, "--resume", "--output", work / "run"]
+    return Work("train, two devices", work, program("train", *given), lambda: runs(work))
 
 
 def runs(folder: Path) -> list[Any]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 import graphdep
+from graphdep.cli.errors import describe
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,20 @@ def test_wrong_usage_goes_to_stderr(run):
     assert done.exit_code == 2
     assert "--nonsense" in done.stderr
     assert done.stdout == ""
+
+
+def test_errors_of_the_package_are_documented_ones():
+    """They are said as they are: only what nobody has foreseen has a name and shows where."""
+    import graphdep.datasets.labels.cogs.cogs_words
+    import graphdep.sentence.ptb_lines
+    import graphdep.training.runner.folder_in_use  # noqa: F401 they are known once they are imported
+
+    kinds, found = [ValueError], []
+    while kinds:
+        kinds += kinds.pop().__subclasses__()
+        found += [kind for kind in kinds if kind.__module__.startswith("graphdep.") and kind not in found]
+    assert {"FolderInUseError", "PtbError", "MisfitError"} <= {kind.__name__ for kind in found}
+    for kind in found:
+        error = kind.__new__(kind)
+        error.args = ("what it says",)
+        assert "GRAPHDEP_DEBUG" not in describe(error), kind

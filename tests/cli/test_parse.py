@@ -176,6 +176,9 @@ def test_what_is_read_or_kept_is_never_the_output(run, tmp_path):
     assert done.exit_code == 2
     assert "'output' is the file of --cache, which would be lost" in done.stderr
     assert (tmp_path / "parses.sqlite").read_bytes() == kept
+    done = run(*parse, "--cache", "new", "--output", f"../{tmp_path.name}/new")
+    assert "'output' is the file of --cache, which would be lost" in done.stderr
+    assert not (tmp_path / "new").exists()
 
     (tmp_path / "in.txt").write_text("She sings.\n", encoding="utf-8")
     code = "from graphdep.cli import app; app(['parse', '-', '--parser', 'chain', '--output', 'in.txt'])"

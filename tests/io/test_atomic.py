@@ -95,3 +95,12 @@ def test_who_is_interrupted_while_the_file_is_made_leaves_nothing(tmp_path, monk
     with pytest.raises(KeyboardInterrupt), atomic_path(tmp_path / "b.txt"):
         raise AssertionError
     assert os.listdir(tmp_path) == []
+
+
+def test_who_may_read_a_file_may_read_its_successor(tmp_path):
+    target = tmp_path / "private.txt"
+    target.write_text("old")
+    target.chmod(0o600)
+    with atomic_path(target) as temporary:
+        temporary.write_text("new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600

@@ -9,6 +9,15 @@ import pytest
 
 from graphdep.io.end_with_parent import end_with_parent
 
+OTHER = """
+import subprocess, sys
+work = "from graphdep.io.end_with_parent import end_with_parent; end_with_parent(however_started=True)"
+work += "; import time; print('ready', flush=True); time.sleep(600)"
+child = subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
 START = """
 import multiprocessing, sys, time
 from graphdep.io.end_with_parent import end_with_parent
@@ -30,9 +39,10 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-def test_a_process_ends_with_the_one_that_started_it(tmp_path, how):
+@pytest.mark.parametrize("starts", [START, OTHER])
+def test_a_process_ends_with_the_one_that_started_it(tmp_path, how, starts):
     script = tmp_path / "start.py"
-    script.write_text(START, encoding="utf-8")
+    script.write_text(starts, encoding="utf-8")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     started = subprocess.Popen([sys.executable, str(script)], text=True, **pipes)
     own = Path(f"/proc/{int(started.stdout.readline())}")

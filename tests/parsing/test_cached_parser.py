@@ -4,7 +4,9 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import zlib
 from collections.abc import Sequence
+from contextlib import closing
 
 import pytest
 
@@ -273,3 +275,15 @@ def test_a_parser_that_drops_a_text_stores_nothing(path):
     with pytest.raises(RuntimeError, match=message):
         Dropping().parse(["a b", "...", "c d"])
     assert parser.known(["a b", "...", "c d"]) == {}
+
+
+def test_a_row_that_would_fill_the_memory_is_parsed_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(parse_cache, "_LARGEST", 10_000)
+    cache = parse_cache.ParseCache(tmp_path / "parses.sqlite")
+    cache.store("f", {"it rains": Parsed([Sentence.chain(["it", "rains"])], None)})
+    assert cache.load("f", ["it rains"])
+    bomb = zlib.compress(b"[" + b" " * 100_000 + b"]")
+    with closing(sqlite3.connect(cache.path)) as database:
+        database.execute("UPDATE parses SET sentences = ?", (bomb,))
+        database.commit()
+    assert cache.load("f", ["it rains"]) == {}

@@ -4,6 +4,7 @@ import os
 import pickle
 import sys
 import threading
+import time
 
 import pytest
 
@@ -96,3 +97,25 @@ def test_a_program_that_is_no_file_is_named(monkeypatch):
     assert module._why_none_starts() == ""
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "<stdin>", raising=False)
     assert "this program is no file that they could be started from (<stdin>)" in module._why_none_starts()
+
+
+class Slow(ChainParser):
+    """Takes minutes for a chunk."""
+
+    def parse_items(self, items):
+        time.sleep(300)
+        return super().parse_items(items)
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_who_is_interrupted_does_not_wait_for_chunks(monkeypatch):
+    def interrupted(chunks, submit, ahead):
+        submit(next(chunks))
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(module, "in_order", interrupted)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ParallelParser(Slow(), 2).parse([f"text {i}" for i in range(9)])
+    assert time.monotonic() - began < 100

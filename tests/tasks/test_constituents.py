@@ -60,7 +60,15 @@ def settings(corpora, bert, task, model, edges, **own):
 
 
 @pytest.mark.parametrize("task", ["sick-e", "ud-tags", "semeval2010"])
-@pytest.mark.parametrize(("model", "edges"), [("transformer", "same-constituent"), ("bert", "constituents")])
+@pytest.mark.parametrize(
+    ("model", "edges"),
+    [
+        ("transformer", "same-constituent"),
+        ("transformer", "constituents"),
+        ("transformer", "dam"),
+        ("bert", "constituents"),
+    ],
+)
 def test_a_run_and_its_checkpoint(tmp_path, corpora, bert, task, model, edges):
     config = settings(corpora, bert, task, model, edges)
     result = train(config, tmp_path)
@@ -82,6 +90,35 @@ def test_phrase_nodes_reach_the_encoder(corpora, bert):
     torch.testing.assert_close(whole, alone)
     made(batch).sum().backward()
     assert made.model.encoder.relations.relation.weight.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("task", ["sick-e", "ud-tags", "semeval2010"])
+@pytest.mark.parametrize("edges", ["constituents", "dam", "same-constituent"])
+def test_rows_from_scratch(corpora, task, edges):
+    """Nodes have vectors of their labels, what is read sees them, and a batch is each example alone."""
+    config = settings(corpora, None, task, "transformer", edges, dropout=0.0)
+    if task != "sick-e":
+        assert TrainConfig.of(edges, task=task).edges == edges
+    splits = load_splits(config)
+    labels = {"labels": splits.labels()} if task != "sick-e" else {}
+    made = build_task(config, Parts(len(splits.vocab), len(splits.relations), **labels)).double().eval()
+    first = made.model.head.lin if hasattr(made.model.head, "lin") else None
+    if first is not None:
+        torch.nn.init.normal_(first.weight)
+    examples = list(splits["train"])[:3]
+    batch = made.edges(Batch.from_data_list(examples))
+    related = (batch.node_type == NodeType.PHRASE) | (batch.node_type == NodeType.RELATION)
+    assert (int(related.sum()) > 6) == (edges != "same-constituent")
+    whole = made(batch)
+    alone = torch.cat([made(made.edges(Batch.from_data_list([data]))) for data in examples])
+    torch.testing.assert_close(whole, alone)
+    whole.sin().sum().backward()
+    embedding = made.model.encoder.embedding
+    if embedding.relations is None:
+        return
+    used = embedding.relations.relation.weight.grad.abs().sum(dim=1).nonzero().view(-1)
+    assert {*used.tolist()} <= {*batch.deprel[related].tolist()}
+    assert used.numel()
 
 
 def test_controls_are_those_of_constituents(corpora, bert):
@@ -112,8 +149,11 @@ def test_what_nobody_reads_is_refused(corpora, bert):
         settings(corpora, bert, "sick-e", "bert", "dt", constituents=True)
     with pytest.raises(ValueError, match="'relation_links' is for edges='dam'"):
         settings(corpora, bert, "sick-e", "bert", "constituents", relation_links=True)
-    with pytest.raises(ValueError, match="edges 'constituents' add nodes"):
-        build_edges(settings(corpora, bert, "sick-e", "transformer", "constituents"))
+    for model in ("dt", "tree-lstm"):  # relation scores of pairs with nodes; no edges at all
+        with pytest.raises(ValueError, match="edges 'constituents' add nodes|'edges'"):
+            build_edges(settings(corpora, bert, "sick-e", model, "constituents"))
+    with pytest.raises(ValueError, match="'links' is for edges='dam' or 'constituents'"):
+        settings(corpora, bert, "sick-e", "transformer", "transformer", links="to_word")
 
 
 def test_edges_of_ones_own(tmp_path, corpora):

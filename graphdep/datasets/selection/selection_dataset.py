@@ -194,6 +194,14 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         found = self._encoded({turn for pair in pairs for turn in (*pair.context.tolist(), pair.response)})
         return [([found[turn] for turn in pair.context.tolist()], found[pair.response]) for pair in pairs]
 
+    def openings(self, numbers: Sequence[int]) -> list[int | None]:
+        """The first utterance of each pair's context by its number in the file, which equal ones share;
+        :obj:`None` of an empty context.
+        """
+        own = self.indices()
+        pairs = self._pairs([own[number] for number in numbers])
+        return [int(pair.context[0]) if len(pair.context) else None for pair in pairs]
+
     @property
     def follow_batch(self) -> list[str]:
         """Keys whose bounds a batch must know, for PyG's ``DataLoader``: none."""

@@ -19,7 +19,8 @@ class TurnAccumulator(nn.Module):
         word_channels: Size of the states of the utterances' last words, which the attention reads.
         channels: Size of the matching vectors, and of the GRU.
         accumulation: One of :data:`ACCUMULATIONS`.
-        max_turns: Places that have a weight, counted from the last utterance; those before share the first.
+        max_turns: Places that have a weight with ``"static"``, counted from the last utterance: no example
+            has more utterances.
     """
 
     def __init__(self, word_channels: int, channels: int, accumulation: str, max_turns: int) -> None:
@@ -28,8 +29,6 @@ class TurnAccumulator(nn.Module):
             raise ValueError(
                 f"'accumulation' must be one of {', '.join(ACCUMULATIONS)} (got {accumulation!r})"
             )
-        if max_turns < 1:
-            raise ValueError(f"'max_turns' must be at least 1 (got {max_turns})")
         self.accumulation = accumulation
         self.gru = nn.GRU(channels, channels, batch_first=True)
         if accumulation == "dynamic":
@@ -62,5 +61,4 @@ class TurnAccumulator(nn.Module):
             key = torch.tanh(self.lin_word(last_words) + self.lin_turn(turns))
             return softmax(self.lin_weight(key), pairs.example, num_nodes=pairs.counts.numel())
         from_last = pairs.counts[pairs.example] - 1 - pairs.place
-        place = (self.weight.numel() - 1 - from_last).clamp(min=0)
-        return self.weight[place].unsqueeze(-1)
+        return self.weight[self.weight.numel() - 1 - from_last].unsqueeze(-1)

@@ -101,6 +101,25 @@ def _paired(x: Tensor, length: Tensor, example: Tensor, is_response: Tensor, num
     return TurnPairs(x, length, turn, response[example[turn]], example[turn], place, counts, response)
 
 
+def last_turns(pairs: TurnPairs, most: int) -> TurnPairs:
+    """Without the utterances before the last ``most`` of each example, and without their texts."""
+    place = pairs.place - (pairs.counts - most).clamp(min=0)[pairs.example]
+    kept = place >= 0
+    read = torch.zeros_like(pairs.length, dtype=torch.bool)
+    read[torch.cat([pairs.turn[kept], pairs.response_of])] = True
+    number = read.cumsum(0) - 1
+    return TurnPairs(
+        x=pairs.x[read],
+        length=pairs.length[read],
+        turn=number[pairs.turn[kept]],
+        response=number[pairs.response[kept]],
+        example=pairs.example[kept],
+        place=place[kept],
+        counts=pairs.counts.clamp(max=most),
+        response_of=number[pairs.response_of],
+    )
+
+
 def gru_states(gru: nn.GRU, x: Tensor, length: Tensor) -> Tensor:
     """States of a GRU over the words of each text, zeros behind the last: ``[texts, words, C]``."""
     packed = pack_padded_sequence(x, length.cpu(), batch_first=True, enforce_sorted=False)

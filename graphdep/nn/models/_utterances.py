@@ -40,9 +40,15 @@ def utterance_of(data: Data) -> Tensor:
     return utterance
 
 
+def words_of(data: Data) -> Tensor:
+    """The nodes of words, without the empty nodes of enhanced graphs, which are no words of the text."""
+    words, place = data.node_type == NodeType.WORD, data.get("word")
+    return (words if place is None else words & (place >= 0)).nonzero().view(-1)
+
+
 def word_mean(data: Data, x: Tensor) -> Tensor:
     """Mean over the words of every utterance, ``[num_utterances, channels]``; zeros without words."""
-    words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+    words = words_of(data)
     return scatter(x[words], utterance_of(data)[words], dim_size=root_nodes(data).numel(), reduce="mean")
 
 

@@ -58,9 +58,10 @@ class BiTreeLSTM(ConstituentEncoder):
     and ROOT has that of the topmost node. The formulas were learned from the authors' `code
     <https://github.com/zeeeyang/lexicalized_bitreelstm>`_, among them what words and the top leave out, the
     shared :math:`\mathbf{W}` and :math:`\mathbf{s}_j`; the paper's text was not at hand, and whether it says
-    the same of these we could not verify. Dropout is that of the words' vectors, as there; the paper's trees
-    are the sentiment treebank's. :math:`\mathbf{x}` has the size of the vectors. All nodes of one depth are
-    computed at once, over the whole batch.
+    the same of these we could not verify. :math:`\mathbf{s}_j` has 128 channels in the code beside states of
+    150; here both have one size. Dropout is that of the words' vectors, as there, where it is .5; the paper's
+    trees are the sentiment treebank's. :math:`\mathbf{x}` has the size of the vectors. All nodes of one depth
+    are computed at once, over the whole batch.
 
     Args:
         num_words: Size of the vocabulary.

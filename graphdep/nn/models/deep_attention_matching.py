@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -9,7 +11,7 @@ from torch import Tensor, nn
 from graphdep.nn.models._attentive_module import AttentiveModule
 from graphdep.nn.models._match_images import padded_images
 from graphdep.nn.models._turn_pairs import TurnPairs
-from graphdep.nn.models.matching_model import MatchingModel
+from graphdep.nn.models.matching_model import MatchingModel, logit_of
 
 FORMS = ("paper", "code")
 _FILTERS = (32, 16)
@@ -49,11 +51,13 @@ class DeepAttentionMatching(MatchingModel):
     the paper's text was not at hand. With ``form="code"`` all products are divided by :math:`\sqrt{C}`, which
     the code does "to prevent gradient explosion" and, as far as we know, the paper's formulas do not.
     Published sizes are the defaults: 200 channels, five layers, 32 and 16 filters, 9 turns, 50 words,
-    word2vec vectors that are tuned (:obj:`vectors`), Adam with a rate of 1e-3 that falls by a tenth every
-    400 updates, batches of 256. What is not as in the code: similarities of padding are zeros, where there
-    they are those of its vector; a linear layer's bias is a vector, not a number; linear layers and filters
-    start as PyTorch's do, there orthogonal and between -.01 and .01; the rate is constant unless
-    ``warmup_steps`` is set.
+    word2vec vectors that are tuned (here drawn at random, unless there are :obj:`vectors`), Adam with a rate
+    of 1e-3 that falls by a tenth every 400 updates, batches of 256; for Douban 16 and 16 filters, which are
+    not here. What is not as in the code: similarities of padding are zeros, where there they are those of
+    its vector; a linear layer's bias is a vector, not a number; linear layers and filters start as PyTorch's
+    do, there orthogonal and between -.01 and .01; LayerNorm adds PyTorch's 1e-5 to a variance, not 1e-6;
+    gradients are not cut to values between -1 and 1, nor is a loss at 10; batch and rate are the preset's
+    (32, 1e-3), the rate constant unless ``warmup_steps`` is set.
 
     Args:
         num_words: Size of the vocabulary.
@@ -101,14 +105,13 @@ class DeepAttentionMatching(MatchingModel):
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
-        super().__init__(num_words, hidden_channels, max_words=max_words, dropout=dropout, vectors=vectors)
+        options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
+        super().__init__(num_words, hidden_channels, vectors=vectors, **options)
         if form not in FORMS:
             raise ValueError(f"'form' must be one of {', '.join(FORMS)} (got {form!r})")
-        if max_turns < 1:
-            raise ValueError(f"'max_turns' must be at least 1 (got {max_turns})")
         if num_layers < 0:
             raise ValueError(f"'num_layers' must be at least 0 (got {num_layers})")
-        self.max_turns, self.form = max_turns, form
+        self.form = form
         self.scale = hidden_channels**-0.5 if form == "code" else 1.0
         self.own = nn.ModuleList(AttentiveModule(hidden_channels) for _ in range(num_layers))
         self.turn_at_response, self.response_at_turn = (
@@ -121,12 +124,11 @@ class DeepAttentionMatching(MatchingModel):
         self.lin = nn.Linear(second * cells[0] * cells[1] * cells[2], 1)
 
     def match(self, pairs: TurnPairs) -> Tensor:
-        pairs = _last_turns(pairs, self.max_turns)
         images = padded_images(torch.stack(self._products(pairs), dim=1) * self.scale, self.max_words)
         cube = pairs.dense(images, self.max_turns).transpose(1, 2)  # turns are the depth, products channels
         for conv in (self.conv1, self.conv2):
             cube = F.max_pool3d(F.elu(conv(cube)), _WINDOW, ceil_mode=True)
-        return self.lin(cube.flatten(1)).squeeze(-1)
+        return logit_of(self.lin, cube.flatten(1))
 
     def _products(self, pairs: TurnPairs) -> list[Tensor]:
         mask = pairs.mask
@@ -145,16 +147,3 @@ class DeepAttentionMatching(MatchingModel):
 
 def _pooled(size: int) -> int:
     return -(-size // _WINDOW)
-
-
-def _last_turns(pairs: TurnPairs, most: int) -> TurnPairs:
-    """Without the utterances before the last ``most`` of each example."""
-    place = pairs.place - (pairs.counts - most).clamp(min=0)[pairs.example]
-    kept = place >= 0
-    parts = {
-        "turn": pairs.turn[kept],
-        "response": pairs.response[kept],
-        "example": pairs.example[kept],
-        "place": place[kept],
-    }
-    return pairs._replace(counts=pairs.counts.clamp(max=most), **parts)

@@ -37,7 +37,9 @@ class DependencyTreeTransformer(TextEncoder):
     `"Weighted Transformer Network for Machine Translation" <https://arxiv.org/abs/1711.02132>`_, which they
     are from; whether :math:`\mathbf{X}` stands in the norm, and where codes are added, we could
     not verify. Weights that sum to 1 are a softmax here, equal at the start, and no projection after each
-    step. What the authors' code runs is another model, ``form="code"``: heads side by side whose softmax is
+    step. What the authors' code runs is another model, of which ``form="code"`` is one of
+    two passes whose states it joins (the other also reads relation labels, and is not here): heads side by
+    side whose softmax is
     over those who attend, no branches, no :math:`\mathbf{W}`, and the words' own vectors added:
 
     .. math::

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ from graphdep.nn.models._attentive_module import AttentiveModule
 from graphdep.nn.models._match_images import padded_images
 from graphdep.nn.models._turn_accumulator import TurnAccumulator
 from graphdep.nn.models._turn_pairs import TurnPairs
-from graphdep.nn.models.matching_model import MatchingModel
+from graphdep.nn.models.matching_model import MatchingModel, logit_of
 
 FORMS = ("paper", "code")
 OBJECTIVES = ("local", "global")
@@ -59,12 +59,15 @@ class IOI(MatchingModel):
     documents; the paper's text was not at hand. As far as we know its attention is the scaled product of
     Transformers; that of the code is ``form="code"``: scores :math:`\mathrm{ReLU}(\mathbf{Q} \mathbf{V})
     \mathbf{D} \, \mathrm{ReLU}(\mathbf{K} \mathbf{V})^{\top} / \sqrt{C}` with a diagonal :math:`\mathbf{D}`.
-    Published sizes are the defaults: 200 channels, seven blocks, 32 and 16 filters, 50 words, 10 turns,
-    word2vec vectors that are tuned (:obj:`vectors`), dropout .2, Adam with a rate of 1e-4 that falls to 5e-5,
-    batches of 100. What is not as in the code: dropout acts on word vectors, compressed ones and images,
-    where the code names more places and lets it act in none; padded turns are not read by the GRU; a loss is
-    not cut at 10; the rate is constant unless ``warmup_steps`` is set; the GRU is PyTorch's (:class:`SMN`),
-    and layers start as PyTorch's do.
+    Published sizes are the defaults: 200 channels, seven blocks, 32 and 16 filters, 50 words, the last 10
+    turns, dropout .2, Adam with a rate of 1e-4 that falls to 5e-5, batches of 100. What is not as in the
+    code: word vectors start from word2vec's, here drawn at random unless there are :obj:`vectors`; batch and
+    rate are the preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is set; dropout acts on word
+    vectors, compressed ones and images, where the code names more places and lets it act in none;
+    similarities of padding are zeros in all channels, which the code does not mask in those of what texts see
+    of themselves and of each other; :math:`\mathbf{D}` starts at ones, there it is drawn; LayerNorm adds
+    PyTorch's 1e-5 to a variance, not 1e-8; padded turns are not read by the GRU; a loss is not cut at 10; the
+    GRU is PyTorch's (:class:`SMN`), and layers start as PyTorch's do.
 
     Args:
         num_words: Size of the vocabulary.
@@ -73,6 +76,7 @@ class IOI(MatchingModel):
         num_layers: Blocks. (default: :obj:`7`)
         max_words: Words of an utterance that are read, the last ones; the side of the image. (default:
             :obj:`50`)
+        max_turns: Utterances of the context that are read, the last ones. (default: :obj:`10`)
         objective: What learns the label: each block (``"local"``) or their sum (``"global"``). (default:
             ``"local"``)
         form: Of the attention, ``"paper"`` or ``"code"``. (default: ``"paper"``)
@@ -85,8 +89,8 @@ class IOI(MatchingModel):
           logits :math:`(B)`, of :meth:`trained` :math:`(B, K)`
 
     Raises:
-        ValueError: If :obj:`max_words` or :obj:`num_layers` is below 1, :obj:`objective` or :obj:`form` is
-            unknown, or an example has no word of a response.
+        ValueError: If :obj:`max_words`, :obj:`max_turns` or :obj:`num_layers` is below 1, :obj:`objective` or
+            :obj:`form` is unknown, or an example has no word of a response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -107,12 +111,14 @@ class IOI(MatchingModel):
         hidden_channels: int = 200,
         num_layers: int = 7,
         max_words: int = 50,
+        max_turns: int = 10,
         objective: str = "local",
         form: str = "paper",
         dropout: float = 0.2,
         vectors: Tensor | None = None,
     ) -> None:
-        super().__init__(num_words, hidden_channels, max_words=max_words, dropout=dropout, vectors=vectors)
+        options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
+        super().__init__(num_words, hidden_channels, vectors=vectors, **options)
         for name, value, known in (("form", form, FORMS), ("objective", objective, OBJECTIVES)):
             if value not in known:
                 raise ValueError(f"{name!r} must be one of {', '.join(known)} (got {value!r})")
@@ -201,4 +207,4 @@ class _Block(nn.Module):
         for conv in (self.conv1, self.conv2):
             images = F.max_pool2d(torch.relu(conv(images)), _WINDOW, ceil_mode=True)
         vectors = torch.tanh(self.lin_match(self.dropout(images.flatten(1))))
-        return self.lin(self.turns(vectors, vectors, pairs)).squeeze(-1)
+        return logit_of(self.lin, self.turns(vectors, vectors, pairs))

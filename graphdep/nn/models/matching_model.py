@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import reset
 
-from graphdep.nn.models._turn_pairs import TurnPairs, turn_pairs
+from graphdep.nn.models._turn_pairs import TurnPairs, last_turns, turn_pairs
 from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.vocab import UNK_ID
 
 
 class MatchingModel(nn.Module):
@@ -26,13 +28,22 @@ class MatchingModel(nn.Module):
     the sigmoid of the difference of their logits, which is what a model here gives.
 
     Texts are the words alone: [CLS], [EOU] and [SEP] are not read, an utterance without words is no turn, and
-    an example may have any number of turns, none among them. Words behind the end of a text and turns behind
-    the end of a context are zeros and change nothing. A subclass defines :meth:`match`.
+    an example may have any number of turns, none among them, of which the last :obj:`max_turns` are read.
+    Words behind the end of a text and turns behind the end of a context are zeros and change nothing. A
+    subclass defines :meth:`match`.
+
+    Where there are no :obj:`vectors` the vector of [UNK] starts as zeros, as the codes have it of all words
+    without a vector: two words that the vocabulary does not have are not the same word, and with a vector
+    drawn at random, which no training ever changes where all its words are known, they would match like it.
+
+    Under autocast logits are not rounded: the last layer, which has one output, is in its own precision, so
+    that candidates do not tie which the model tells apart.
 
     Args:
         num_words: Size of the vocabulary.
         channels: Size of the word vectors that :meth:`match` reads.
         max_words: Words of an utterance, the last ones, that are read. (default: :obj:`50`)
+        max_turns: Utterances of a context, the last ones, that are read. (default: :obj:`10`)
         dropout: Dropout probability of the word vectors. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training; projected where ``dim`` is
             not :obj:`channels`. (default: :obj:`None`)
@@ -42,7 +53,8 @@ class MatchingModel(nn.Module):
           logits :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`max_words` is below 1, or an example has no word of a response.
+        ValueError: If :obj:`max_words` or :obj:`max_turns` is below 1, or an example has no word of a
+            response.
 
     Example:
         >>> from graphdep.nn.models import SMN, MatchingModel
@@ -56,20 +68,30 @@ class MatchingModel(nn.Module):
         channels: int,
         *,
         max_words: int = 50,
+        max_turns: int = 10,
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
         if max_words < 1:
             raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
-        self.max_words = max_words
+        if max_turns < 1:
+            raise ValueError(f"'max_turns' must be at least 1 (got {max_turns})")
+        self.max_words, self.max_turns = max_words, max_turns
         self.encoder = NodeEmbedding(
             num_words, channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )
+        if vectors is None:
+            self._reset_unknown()
 
     def reset_parameters(self) -> None:
+        """Draws everything anew, pretrained vectors among it."""
         for module in self.children():
             reset(module)
+        self._reset_unknown()
+
+    def _reset_unknown(self) -> None:
+        nn.init.zeros_(self.encoder.word.weight[UNK_ID])
 
     @abstractmethod
     def match(self, pairs: TurnPairs) -> Tensor:
@@ -87,7 +109,8 @@ class MatchingModel(nn.Module):
 
     def trained(self, data: Data) -> Tensor:
         """The logits that each learn the label: ``[examples]``, or ``[examples, parts]``."""
-        return self.learnt(self.match(turn_pairs(data, self.encoder(data), self.max_words)))
+        pairs = turn_pairs(data, self.encoder(data), self.max_words)
+        return self.learnt(self.match(last_turns(pairs, self.max_turns)))
 
     def loss(self, data: Data, y: Tensor) -> Tensor:
         """Binary cross entropy, summed over all logits that learn the label, the mean over examples."""
@@ -97,4 +120,14 @@ class MatchingModel(nn.Module):
         return each.sum(dim=-1).mean()
 
     def forward(self, data: Data) -> Tensor:
-        return self.combined(self.trained(data))
+        logits = self.trained(data)
+        # In 16 bits what is combined of several logits would be the difference of two large numbers.
+        return self.combined(logits.to(torch.promote_types(logits.dtype, torch.float)))
+
+
+def logit_of(lin: nn.Linear, x: Tensor) -> Tensor:
+    """What a layer with one output gives for each row, ``[...]``, in the layer's precision even under
+    autocast.
+    """
+    with torch.autocast(x.device.type, enabled=False):
+        return lin(x.to(lin.weight.dtype)).squeeze(-1)

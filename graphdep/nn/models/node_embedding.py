@@ -5,9 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models._marks import make_marks, marks_of, reset_marks
+from graphdep.nn.models._related import related_nodes
 
 
 class NodeEmbedding(nn.Module):
@@ -25,7 +27,8 @@ class NodeEmbedding(nn.Module):
     The other papers here do not say which they have; the default is what earlier results were made with.
 
     The level of a word is its :obj:`depth` in the tree. Positions, levels and segments beyond the last share
-    its vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level.
+    its vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level. Nodes of
+    relations and of phrases have no word: what they have in its place is given with :meth:`add_relations`.
 
     Args:
         num_words: Size of the vocabulary.
@@ -40,12 +43,12 @@ class NodeEmbedding(nn.Module):
         dropout: Dropout probability. (default: :obj:`0.1`)
 
     Shapes:
-        - data: ``input_ids``, ``position``, ``depth``, ``segment``, with :meth:`add_marks` also ``mark``
-          :math:`(|\mathcal{V}|)`; output :math:`(|\mathcal{V}|, C)`
+        - data: ``input_ids``, ``position``, ``depth``, ``segment``, with :meth:`add_marks` also ``mark`` and
+          with :meth:`add_relations` ``deprel`` :math:`(|\mathcal{V}|)`; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`hidden_channels` is below 1, :obj:`vectors` do not fit the vocabulary, or the
-            data has no ``input_ids``.
+        ValueError: If :obj:`hidden_channels` is below 1, :obj:`vectors` do not fit the vocabulary, the data
+            has no ``input_ids``, or it has nodes of relations or phrases and there are no vectors for them.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -83,6 +86,7 @@ class NodeEmbedding(nn.Module):
         self.level = nn.Embedding(max_levels, hidden_channels) if max_levels else None
         self.segment = nn.Embedding(segments, hidden_channels) if segments else None
         self.mark: nn.Embedding | None = None
+        self.relations: nn.Module | None = None
         self.dropout = Dropout(dropout)
         self.reset_parameters()
         if vectors is not None:
@@ -99,6 +103,26 @@ class NodeEmbedding(nn.Module):
                 nn.init.normal_(table.weight, std=table.embedding_dim**-0.5)
         if self.mark is not None:
             reset_marks(self.mark)
+        reset(self.relations)
+
+    def add_relations(self, embedding: nn.Module) -> None:
+        """Adds what RELATION and PHRASE nodes have in place of a word: ``embedding(deprel)``. Positions and
+        segments come on top as for words, but for nodes of position -1 (``resolve("dam", position="none")``).
+
+        Args:
+            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding`.
+
+        Raises:
+            ValueError: If there is one already, or its vectors are not of :obj:`hidden_channels`.
+        """
+        if self.relations is not None:
+            raise ValueError(f"there is an embedding of relations already: {self.relations}")
+        embedding = embedding.to(self.word.weight)
+        with torch.no_grad():
+            size = embedding(torch.zeros(1, dtype=torch.long, device=self.word.weight.device)).size(-1)
+        if size != self.hidden_channels:
+            raise ValueError(f"'embedding' must give vectors of size {self.hidden_channels} (got {size})")
+        self.relations = embedding.train(self.training)
 
     def add_marks(self, number: int) -> None:
         """Adds an embedding of ``data.mark``, such as 1 for the predicate whose roles are asked for.
@@ -119,16 +143,22 @@ class NodeEmbedding(nn.Module):
     def forward(self, data: Data) -> Tensor:
         if "input_ids" not in data:
             raise ValueError("the data has no 'input_ids': call to_data(..., vocab=...)")
-        if "arc_node_index" in data:
-            raise ValueError("relation nodes have relation ids, not words: embed them apart from the words")
-        x = self.words(data.input_ids)
+        related = related_nodes(data, self.relations is not None, "encoder.hidden_channels")
+        if self.relations is None:
+            x, placed = self.words(data.input_ids), None
+        else:  # the label of a relation may be the number of no word
+            x = self.words(data.input_ids.index_fill(0, related, 0))
+            x = x.index_copy(0, related, self.relations(data.deprel[related]).to(x.dtype))
+            placed = (data.position >= 0).unsqueeze(-1) if "position" in data else None
         if self.position is not None:
-            x = x + self.position(data.position.clamp(max=self.position.num_embeddings - 1))
+            place = self.position(data.position.clamp(0, self.position.num_embeddings - 1))
+            x = x + (place if placed is None else place * placed)
         if self.level is not None:
             level = self.level(data.depth.clamp(0, self.level.num_embeddings - 1))
             x = x + level * (data.depth >= 0).unsqueeze(-1)
         if self.segment is not None:
-            x = x + self.segment(data.segment.clamp(max=self.segment.num_embeddings - 1))
+            segment = self.segment(data.segment.clamp(max=self.segment.num_embeddings - 1))
+            x = x + (segment if placed is None else segment * placed)
         if self.mark is not None:
             x = x + marks_of(data, self.mark)
         return self.dropout(x)

@@ -16,13 +16,15 @@ class RelationEmbedding(nn.Module):
     .. math::
         \mathbf{x}_l = \mathrm{Emb}_e(l) + \mathbf{e}_l
 
-    It stands in for the word embedding of RELATION nodes. Drawn as BERT's embeddings are: normal, with
-    standard deviation 0.02.
+    It stands in for the word embedding of RELATION nodes, and of PHRASE nodes, whose labels are those of
+    constituents. Drawn as BERT's embeddings are: normal, with standard deviation 0.02.
 
     Args:
         num_relations: Number of relation ids: ``len(relation_vocab)``.
         channels: Size of the vectors.
         type_embedding: Add :math:`\mathbf{e}_l`, the same for all relations. (default: :obj:`True`)
+        std: The standard deviation; words of :class:`NodeEmbedding` have :math:`C^{-1/2}`.
+            (default: :obj:`0.02`)
 
     Shapes:
         - deprel: :math:`(n)`, long; output :math:`(n, C)`
@@ -41,15 +43,18 @@ class RelationEmbedding(nn.Module):
         True
     """
 
-    def __init__(self, num_relations: int, channels: int, *, type_embedding: bool = True) -> None:
+    def __init__(
+        self, num_relations: int, channels: int, *, type_embedding: bool = True, std: float = 0.02
+    ) -> None:
         super().__init__()
+        self.std = std
         self.relation = nn.Embedding(num_relations, channels)
         self.kind = nn.Parameter(torch.empty(channels)) if type_embedding else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         for parameter in self.parameters():
-            nn.init.normal_(parameter, std=0.02)
+            nn.init.normal_(parameter, std=self.std)
 
     def forward(self, deprel: Tensor) -> Tensor:
         check_relations("deprel", deprel, self.relation.num_embeddings)

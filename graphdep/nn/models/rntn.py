@@ -26,8 +26,10 @@ class RNTN(ConstituentEncoder):
     :math:`\mathbf{V} \in \mathbb{R}^{2d \times 2d \times d}` gives one number a slice, and a word has its
     vector as its state. The bias :math:`\mathbf{a}` is left out of the paper's formula and is in Stanford
     CoreNLP, which also takes :math:`\tanh` of the words' vectors: ``leaf="code"``. With :math:`4d^3`
-    parameters in the tensor, :math:`d` stays small: the paper found 25 to 35 best. Parameters start as in
-    CoreNLP, :math:`\mathbf{W}` near two identities; the paper does not say. Its labels at all nodes
+    parameters in the tensor, :math:`d` stays small: the paper found 25 to 35 best. Tensor, bias and
+    :math:`\mathbf{W}`, near two identities, start as in CoreNLP, since the paper does not say; the words'
+    vectors as everywhere here, with deviation :math:`d^{-1/2}`, where the paper has them within .0001 of 0
+    and CoreNLP within .001. Its labels at all nodes
     are those of :class:`~graphdep.datasets.SST` with ``trees=True``; on other corpora, trees are binarised
     parses, and the label is that of ROOT, which has the state of the topmost node. Pretrained vectors are
     projected to :math:`d`, which the paper, without any, has no need of. All nodes of one depth are computed

@@ -13,6 +13,8 @@ from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.context_encoder import example_bounds
 
 READOUTS = ("cls", "mean")
+Loss = tuple[Tensor, int]
+"""A mean, and over how many items."""
 
 
 class SelectionModel(nn.Module):
@@ -95,9 +97,9 @@ class SelectionModel(nn.Module):
         read = _word_means(data, x) if self.readout == "mean" else x.index_select(0, cls_nodes(data))
         return self.mlp(read).squeeze(-1)
 
-    def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Tensor]]:
+    def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
         """The logits of the pairs of a training batch, and by its name each further loss that a model of
-        other objectives has; here there is none.
+        other objectives has, with the number of items that it is the mean over; here there is none.
         """
         return self(data), {}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from graphdep.nn.models._match_images import MatchImages
 from graphdep.nn.models._turn_accumulator import TurnAccumulator
 from graphdep.nn.models._turn_pairs import TurnPairs, gru_states, last_states
-from graphdep.nn.models.matching_model import MatchingModel
+from graphdep.nn.models.matching_model import MatchingModel, logit_of
 
 
 class SMN(MatchingModel):
@@ -39,11 +41,13 @@ class SMN(MatchingModel):
 
     The formulas were learned from the authors' `code
     <https://github.com/MarkWuNLP/MultiTurnResponseSelection>`_ and its documents; the paper's text was not at
-    hand. Published sizes are the defaults: 200 channels, 50 of
-    matching vectors, 8 filters, 50 words, 10 turns, word2vec vectors of the training dialogues that are tuned
-    (:obj:`vectors`), Adam with a rate of 1e-3. What is not as there: the GRUs are PyTorch's, whose reset gate
-    acts behind the matrix and not before it, and which have a bias on either side; words stand at the start
-    of the image and zeros behind them, as in the code in TensorFlow (that in Theano has them in front);
+    hand. Published sizes are the defaults: 200 channels, 50 of matching vectors, 8 filters, 50 words, the
+    last 10 turns, Adam with a rate of 1e-3. What is not as there: word vectors start from word2vec's of the
+    training dialogues, here drawn at random unless there are :obj:`vectors`; batches are of 40 (TensorFlow)
+    or 200 (Theano), the preset's of 32; the GRUs are PyTorch's, whose reset gate acts behind the matrix and
+    not before it, and which have a bias on either side; words stand at the start of the image and zeros
+    behind them, as in the code in TensorFlow (that in Theano has them in front); the GRU over utterances
+    reads those that are there, as in Theano, where TensorFlow's reads absent ones of a short context, too;
     :math:`\mathbf{A}` starts orthogonal, all else as PyTorch's layers do.
 
     Args:
@@ -54,8 +58,8 @@ class SMN(MatchingModel):
         max_words: Words of an utterance that are read, the last ones; the side of the image. (default:
             :obj:`50`)
         accumulation: ``"dynamic"``, ``"static"`` or ``"last"``. (default: ``"dynamic"``)
-        max_turns: Places of utterances that have a weight of their own with ``"static"``, counted from the
-            last; those before share that of the first. (default: :obj:`10`)
+        max_turns: Utterances of the context that are read, the last ones; with ``"static"`` each place has a
+            weight of its own, counted from the last. (default: :obj:`10`)
         dropout: Dropout probability of the word vectors; the paper has none. (default: :obj:`0.0`)
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training. (default: :obj:`None`)
 
@@ -91,7 +95,8 @@ class SMN(MatchingModel):
         vectors: Tensor | None = None,
     ) -> None:
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
-        super().__init__(num_words, in_channels, max_words=max_words, dropout=dropout, vectors=vectors)
+        options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
+        super().__init__(num_words, in_channels, vectors=vectors, **options)
         self.gru = nn.GRU(in_channels, hidden_channels, batch_first=True)
         self.images = MatchImages(hidden_channels, match_channels, max_words)
         self.turns = TurnAccumulator(hidden_channels, match_channels, accumulation, max_turns)
@@ -105,4 +110,4 @@ class SMN(MatchingModel):
         states = self.states(pairs)
         vectors = self.images(states, pairs)
         last_words = last_states(states, pairs.length).index_select(0, pairs.turn)
-        return self.lin(self.turns(vectors, last_words, pairs)).squeeze(-1)
+        return logit_of(self.lin, self.turns(vectors, last_words, pairs))

@@ -34,11 +34,13 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
     networks.
 
     Tags of words are universal ones (``to_data(..., phrases="tagged")``), as the bundled tagger gives them,
-    and those of constituents their labels; the paper's are the Penn Treebank's, of another parser. Neither
-    its text nor code of it was at hand: that a hyper-network over tags makes the composition is in its
-    abstract; that it is a tree network itself, the scaling of rows (as in the paper on HyperNetworks) and all
-    sizes we could not verify. ROOT has the state of the topmost node. Pretrained vectors enter in their own
-    size. All nodes of one depth are computed at once, over the whole batch.
+    and those of constituents their labels: a constituent over one word has none beside its tag, of several
+    over the same words the topmost counts, and what binarising adds has that of its constituent. The paper's
+    are the Penn Treebank's, of another parser. Neither its text nor code of it was at hand: that a
+    hyper-network over tags makes the composition is in its abstract; that it is a tree network itself, the
+    scaling of rows (as in the paper on HyperNetworks) and all sizes we could not verify. ROOT has the state
+    of the topmost node. Pretrained vectors enter in their own size. All nodes of one depth are computed at
+    once, over the whole batch.
 
     Args:
         num_words: Size of the vocabulary.

@@ -42,6 +42,20 @@ class TextEncoder(nn.Module):
         self.embedding.add_marks(number)  # type: ignore[operator, union-attr]
         return self
 
+    def add_relations(self, embedding: nn.Module) -> TextEncoder:
+        """Lets the encoder read RELATION and PHRASE nodes, which ``resolve("dam")`` and
+        ``resolve("constituents")`` make: see :meth:`NodeEmbedding.add_relations`. Only encoders whose layers
+        go over edges have a use for them.
+
+        Args:
+            embedding: Such as :class:`~graphdep.nn.models.RelationEmbedding` with :attr:`hidden_channels`.
+
+        Raises:
+            ValueError: If it reads them already, or the vectors are of another size.
+        """
+        self.embedding.add_relations(embedding)  # type: ignore[operator, union-attr]
+        return self
+
     def readout(self, data: Data, x: Tensor) -> Tensor:
         """States of the ROOT nodes, in the order of the utterances.
 

@@ -28,7 +28,9 @@ class TreeLSTM(TextEncoder):
 
     where :math:`C(j)` are the dependents of word :math:`j`. ROOT has no word to add: its state is
     :math:`\tilde{\mathbf{h}}`, the state of the root word (their sum, where a tree has several). Nodes
-    outside the trees have zeros. Pretrained vectors enter in their own size.
+    outside the trees have zeros. Pretrained vectors enter in their own size. The authors' `code
+    <https://github.com/stanfordnlp/treelstm>`_ has no :math:`\mathbf{o}` in its models of relatedness
+    (:math:`\mathbf{h} = \tanh(\mathbf{c})`, as the paper's 203,400 parameters say); here it is always there.
 
     With :obj:`bidirectional` an LSTM also goes from each governor :math:`g` down to its dependents :math:`j`,
     as over the dependency trees of `"End-to-End Relation Extraction using LSTMs on Sequences and Tree

@@ -7,11 +7,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
-from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models._utterances import root_nodes, utterance_of, with_positions_in_utterance
+from graphdep.nn.models._utterances import root_nodes, utterance_of, with_positions_in_utterance, words_of
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
@@ -131,7 +130,7 @@ class UniversalEncoder(TextEncoder):
             nn.init.normal_(self.pair.weight, std=self.hidden_channels**-0.5)
 
     def forward(self, data: Data) -> Tensor:
-        words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+        words = words_of(data)
         roots, utterance = root_nodes(data), utterance_of(data)[words]
         count = torch.bincount(utterance, minlength=roots.numel()).unsqueeze(-1)
         x = self.embedding(with_positions_in_utterance(data)).index_select(0, words)

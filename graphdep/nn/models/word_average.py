@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
-from graphdep.nn.models._utterances import root_nodes, utterance_of, word_mean
+from graphdep.nn.models._utterances import root_nodes, utterance_of, word_mean, words_of
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.transforms._options import count
@@ -62,7 +61,7 @@ class WordAverage(TextEncoder):
         return root if self.window == 0 else self._with_neighbours(data, root)
 
     def _with_neighbours(self, data: Data, x: Tensor) -> Tensor:
-        words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+        words = words_of(data)
         states, utterance = x[words], utterance_of(data)[words]
         total, number = states.clone(), torch.ones_like(states[:, :1])
         longest = int(utterance.bincount().max()) if len(words) else 0

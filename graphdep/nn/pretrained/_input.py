@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
 from graphdep.nn.models._marks import marks_of
+from graphdep.nn.models._related import related_nodes
 
 logger = logging.getLogger("graphdep.nn.pretrained")
 
@@ -60,23 +59,7 @@ def check_nodes(data: Data, has_relations: bool) -> Tensor:
             raise ValueError(
                 f"the data has no {key!r}: make it with to_data(), text_data() or selection_data()"
             )
-    # To look for them by their type would stall a GPU.
-    given = [data[key] for key in ("arc_node_index", "phrase_node_index") if key in data]
-    related = torch.cat(given) if given else data.input_ids.new_zeros(0)
-    if data.input_ids.device.type == "cpu" and "node_type" in data:
-        kinds = data.node_type
-        found = int(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).sum())
-        if found != related.numel():
-            raise ValueError(
-                f"the data has {found} RELATION nodes, but 'arc_node_index' names {related.numel()}: let "
-                "RelationNodes() make them (PhraseNodes() those of phrases), in all examples of a batch"
-            )
-    if related.numel() and not has_relations:
-        raise ValueError(
-            "the data has RELATION nodes, for which the encoder has no vectors: give it some with "
-            "add_relations(RelationEmbedding(len(relations), encoder.embedding_channels))"
-        )
-    return related
+    return related_nodes(data, has_relations, "encoder.embedding_channels")
 
 
 def positions(data: Data, related: Tensor, max_length: int) -> Tensor:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch_geometric.data import Batch
 
 from graphdep.metrics.ranking import ranking_metrics
 from graphdep.tasks.selection.config import SelectionConfig
+from graphdep.tasks.selection.equal_candidates import example_keys, shared_scores
 from graphdep.tasks.selection.learning_task import sizes_of
 from graphdep.training.family.frozen import frozen_vectors
 
@@ -34,8 +36,9 @@ def cosine_scores(
     for start in range(0, len(pairs), _CHUNK):
         some = [pairs[number] for number in range(start, min(start + _CHUNK, len(pairs)))]
         context, candidate = frozen_vectors(encoder, some, pool).unbind(dim=1)
-        y, group = (torch.cat([data[key] for data in some]) for key in ("y", "group"))
-        parts.append(((context * candidate).sum(dim=-1), y, group))
-    scores, y, group = (torch.cat(column) for column in zip(*parts))
+        batch = Batch.from_data_list(some)
+        parts.append(((context * candidate).sum(dim=-1), batch.y, batch.group, example_keys(batch)))
+    scores, y, group, key = (torch.cat(column) for column in zip(*parts))
+    scores = shared_scores(scores, group, key)
     options: Any = {"filter": config.filter, "recall": config.recall, "sizes": sizes_of(group)}
     return ranking_metrics(scores, y, group, config.ties, prefix=split, **options)

@@ -13,6 +13,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, ranking_metrics
 from graphdep.nn.models import MatchingModel, SelectionModel
+from graphdep.tasks.selection.equal_candidates import example_keys, shared_scores
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
@@ -21,7 +22,8 @@ class SelectionTask(LearningTask):
 
     The loss is the binary cross entropy of :math:`g(c, r) = \sigma(\text{logit})`, from "Improving
     Retrieval-based Dialogue System via Syntax-Informed Attention" (Eq. 2). Scores are those of the pools that
-    the candidates belong to.
+    the candidates belong to; candidates of a pool whose examples are the same, words and tree, have one score
+    (:func:`~graphdep.tasks.selection.equal_candidates.shared_scores`), whatever batches they came in.
 
     Args:
         model: Gives a logit an example: ``model(batch) -> [num_graphs]``.
@@ -66,26 +68,28 @@ class SelectionTask(LearningTask):
         return F.binary_cross_entropy_with_logits(self(batch).float(), batch.y)
 
     def outputs(self, batch: Batch) -> Outputs:
-        """Logits, labels and numbers of the pools."""
-        return self(batch), batch.y, batch.group
+        """Logits, labels, numbers of the pools, and a number that equal examples share."""
+        return self(batch), batch.y, batch.group, example_keys(batch)
 
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
-        logits, y, group = outputs
+        logits, y, group, key = outputs
         loss = F.binary_cross_entropy_with_logits(logits, y)
-        scores = ranking_metrics(logits, y, group, self.ties, prefix=prefix, **self._options(group))
+        ranked = shared_scores(logits, group, key)
+        scores = ranking_metrics(ranked, y, group, self.ties, prefix=prefix, **self._options(group))
         return {f"{prefix}_loss": float(loss), **scores}
 
     def floor(self, outputs: Outputs, prefix: str) -> dict[str, float]:
         """What random scores get in the same pools."""
-        _, y, group = outputs
+        _, y, group, _ = outputs
         return random_floor(y, group, prefix=prefix, **self._options(group))
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         """P@1 of every pool that counts: what random scores get, and what the model gets."""
-        logits, y, group = outputs
+        logits, y, group, key = outputs
+        ranked = shared_scores(logits, group, key)
         found, chance = (
             pool_metrics(scores, y, group, ties, **self._options(group))["P@1"]
-            for scores, ties in ((logits, self.ties), (torch.zeros_like(logits), "mid"))
+            for scores, ties in ((ranked, self.ties), (torch.zeros_like(ranked), "mid"))
         )
         return chance, found
 

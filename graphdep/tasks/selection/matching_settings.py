@@ -12,9 +12,9 @@ from graphdep.training.family.setting import setting
 MATCHING_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "smn": ("match_channels", "image_words", "image_turns", "accumulation"),
-        "dua": ("match_channels", "image_words", "matching_form"),
+        "dua": ("match_channels", "image_words", "image_turns", "matching_form"),
         "dam-2018": ("num_layers", "image_words", "image_turns", "matching_form"),
-        "ioi": ("num_layers", "image_words", "matching_form", "block_objective"),
+        "ioi": ("num_layers", "image_words", "image_turns", "matching_form", "block_objective"),
     }
 )
 """Models by name, and which of the settings below each reads."""
@@ -33,17 +33,20 @@ _OF_ENCODERS: Mapping[str, Any] = MappingProxyType(
 class MatchingSettings:
     """Settings of the models from words that other papers compare with, for a :class:`TrainConfig` to inherit
     from as well; :func:`~graphdep.tasks.selection.matching_build.build_matching_model` builds them. Their
-    presets have the papers' sizes; :obj:`hidden_channels`, :obj:`num_layers`, the sizes here, and
-    :obj:`max_length` and :obj:`max_turns`, which cut contexts, make smaller ones.
+    presets have the papers' sizes, and a :obj:`max_length` of 600, which ten utterances and a response of 50
+    words fit in; words beyond the 50 of an utterance take room as well, so that of contexts with longer ones
+    the first utterances may be cut. Not the papers' are what word vectors start from (nothing, unless
+    :obj:`vectors` is set), :obj:`batch_size`, :obj:`max_epochs` and the learning rates of DUA (.005) and IOI
+    (1e-4). :obj:`hidden_channels`, :obj:`num_layers`, the sizes here, and :obj:`max_length` and
+    :obj:`max_turns`, which cut contexts, make smaller ones.
 
     Args:
         match_channels: Of encoders ``"smn"`` and ``"dua"``: size of the matching vectors, and of the GRU over
             them. (default: :obj:`50`)
         image_words: Words of an utterance that are read, the last ones: rows and columns of an image of
             similarities. (default: :obj:`50`)
-        image_turns: Of encoder ``"dam-2018"``: utterances that are read, the last ones. Of ``"smn"`` with
-            ``accumulation=static``: places of utterances, counted from the last, that have a weight of their
-            own. (default: :obj:`10`)
+        image_turns: Utterances of a context that are read, the last ones; those without words do not count.
+            (default: :obj:`10`, but :obj:`9` of preset ``dam-2018``)
         accumulation: Of encoder ``"smn"``: what the context's vector is made of, ``"dynamic"``,
             ``"static"`` or ``"last"`` (:class:`~graphdep.nn.models.SMN`). (default: ``"dynamic"``)
         matching_form: Of encoders ``"dua"``, ``"dam-2018"`` and ``"ioi"``: as in the ``"paper"`` or as in its

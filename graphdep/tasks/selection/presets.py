@@ -7,6 +7,7 @@ from graphdep.training.family.model_preset import ModelPreset, aliases
 # Trained from nothing, for which the rate and epochs of fine-tuning are too small.
 _MATCHING: dict[str, object] = {
     "sia_edges": None,
+    "max_length": 600,  # the last ten turns and the response, of 50 words each
     "hidden_channels": 200,
     "dropout": 0.0,
     "optimizer": "adam",

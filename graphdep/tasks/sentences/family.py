@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.published import PAPER
+from graphdep.tasks.sentences.published import PAPER, of_nodes
 from graphdep.tasks.sentences.task import Sentences
 from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
 from graphdep.training.family.family import TaskFamily
@@ -64,6 +64,9 @@ class SentenceFamily(TaskFamily):
         classifies = cast(Sentences, self.tasks[task]).goal.classifies
         own = "classifier.SequenceClassifier" if classifies else "encoder.SentenceEncoder"
         return f"graphdep.tasks.sentences.{own}"
+
+    def published_for(self, task: str, given: Mapping[str, Any]) -> Published | None:
+        return of_nodes() if given.get("node_labels") else super().published_for(task, given)
 
     def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
         from graphdep.tasks.sentences.build import build_model

@@ -55,6 +55,27 @@ def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform
     return parts[0] if len(parts) == 1 else Compose(parts)
 
 
+def node_options(config: Any, name: str, overview: str) -> dict[str, Any]:
+    """Options of a preset about the nodes that it adds, as the settings have them.
+
+    Args:
+        config: The settings, an :class:`~graphdep.training.family.encoder_settings.EncoderSettings`.
+        name: The preset.
+        overview: The node type that stands for the whole text, whose nodes see those that are added.
+    """
+    options = {"overview": (overview,) if config.cls_links else (), "direction": config.links}
+    options |= {"position": config.relation_position, "relation_links": config.relation_links}
+    if name == "constituents":
+        named = {"to_relation": "to_phrase", "dependent": "first"}
+        options |= {key: named.get(options[key], options[key]) for key in ("direction", "position")}
+    return {key: value for key, value in options.items() if key in T.preset_options(name)}
+
+
+def added_nodes(edges: BaseTransform) -> bool:
+    """Whether edges bring nodes of relations or phrases."""
+    return edges(PROBE.clone()).num_nodes != PROBE.num_nodes
+
+
 def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
     """The edges of a preset with those of its options that are settings.
 
@@ -68,7 +89,8 @@ def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
         for option in EDGE_OPTIONS
         if option in taken and hasattr(config, option)
     }
-    edges = T.resolve(name, implicit=True, **options)
-    if edges(PROBE.clone()).num_nodes != PROBE.num_nodes:
+    if not added_nodes(T.resolve(name, implicit=True, **options)):
+        return T.resolve(name, implicit=True, **options)
+    if not getattr(config, "takes_nodes", False):
         raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")
-    return edges
+    return T.resolve(name, implicit=True, **options, **node_options(config, name, "ROOT"))

@@ -16,6 +16,8 @@ from graphdep.transforms.registry import is_own
 
 _LINKS = ("both", "to_word", "to_relation", "none")
 _POSITIONS = ("sequence", "dependent", "zero", "none")
+ADDING_NODES = ("dam", "constituents")
+"""Edges of the library that bring nodes of relations or phrases."""
 # Which settings only some models read.
 _OF_PIECES = ("pieces", "max_length", "batch_pieces")
 _OF_TERMS = ("relation_terms", "relation_start")
@@ -54,10 +56,11 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         links, cls_links, relation_links, relation_position: Of edges ``"dam"``, and but for
             :obj:`relation_links` of ``"constituents"``, whose phrase nodes stand for relation nodes: which of
             a word and its relation node reads the other (``"both"``, ``"to_word"``, ``"to_relation"``,
-            ``"none"``), whether [CLS] and relation nodes see one another, whether relation nodes of one word
-            do, and their positions (``"sequence"``, ``"dependent"``, ``"zero"``, or ``"none"``, no segment
-            either, see :class:`~graphdep.transforms.RelationNodes`). (default: ``"both"``, :obj:`True`,
-            :obj:`False`, ``"sequence"``)
+            ``"none"``), whether [CLS], or ROOT in an encoder from scratch, and relation nodes see one
+            another, whether relation nodes of one word do, and their positions (``"sequence"``,
+            ``"dependent"``, ``"zero"``, or ``"none"``, no segment either, see
+            :class:`~graphdep.transforms.RelationNodes`). (default: ``"both"``, :obj:`True`, :obj:`False`,
+            ``"sequence"``)
         type_embedding: Relation nodes share a vector that tells them from words. (default: :obj:`True`)
         max_length: Pieces of an example at most, for a pretrained encoder. (default: :obj:`128`)
         batch_pieces: Pieces of a batch of a pretrained encoder at most: a batch with long examples ends
@@ -96,6 +99,11 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
     @property
     def pretrained(self) -> bool:
         return self.encoder not in self.encoders
+
+    @property
+    def takes_nodes(self) -> bool:
+        """Whether the encoder has an embedding for nodes of relations and phrases."""
+        return self.pretrained or (self.encoder == "transformer" and not self.relation_attention)
 
     @property
     def most_pieces(self) -> int | None:
@@ -159,16 +167,16 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         rows of a table that are one.
         """
         terms = self.pretrained and self.relation_attention
-        dam = self.pretrained and self.edges == "dam"
-        nodes = dam or (self.pretrained and self.edges == "constituents")
+        nodes = self.takes_nodes and self.edges in ADDING_NODES
+        dam = nodes and self.edges == "dam"
         yield _OF_PIECES, "a pretrained encoder", self.pretrained
         yield ("windows",), "a pretrained encoder", self.pretrained
         yield ("vectors_scale",), "'vectors'", self.vectors is not None
         yield _OF_TERMS, "relation_attention in a pretrained encoder", terms
         yield ("scaling",), "relation_terms='key-value'", terms and self.relation_terms == "key-value"
         yield _OF_PLACES, "encoder='dt-rnn'", self.encoder == "dt-rnn"
-        yield _OF_NODES, "edges='dam' on a pretrained encoder, or 'constituents'", nodes
-        yield ("relation_links",), "edges='dam' on a pretrained encoder", dam
+        yield _OF_NODES, "edges='dam' or 'constituents'", nodes
+        yield ("relation_links",), "edges='dam'", dam
         own = self.edges is not None and is_own(self.edges)
         yield ("constituents",), "edges of your own (those of the presets know what they read)", own
         if self.pretrained:
@@ -182,6 +190,6 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
                 yield (name,), f"edges {', '.join(takers)}", read
         yield (
             ("arcs",),
-            "edges='dam' on a pretrained encoder, on the parser's trees",
+            "edges='dam' on the parser's trees",
             dam and self.trees in ("parser", "gold"),
         )

@@ -91,6 +91,10 @@ class TaskFamily(ABC):
         """
         return None
 
+    def published_for(self, task: str, given: Mapping[str, Any]) -> Published | None:
+        """A paper's figures that may stand beside those of a table with the given settings."""
+        return self.published.get(task)
+
     def compared(self, task: str) -> str:
         """What comparisons of systems draw and swap, for people, where it is not :meth:`grouped`."""
         return "test examples"

@@ -11,7 +11,8 @@ from graphdep import transforms as T
 from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
-from graphdep.training.family.encoder_settings import EncoderSettings
+from graphdep.training.family.edges import EDGE_OPTIONS, node_options
+from graphdep.training.family.encoder_settings import ADDING_NODES, EncoderSettings
 from graphdep.transforms._identity import phrase_probe, with_marks
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
 
@@ -31,9 +32,7 @@ def pretrained_edges(config: EncoderSettings, *, from_cls: bool = True) -> BaseT
         ValueError: If the model is read from [CLS], which does not see all words and cannot be made to.
     """
     assert config.edges is not None
-    options = T.preset_options(config.edges)
-    own = {k: v for k, v in _options(config).items() if k in options}
-    edges = T.resolve(config.edges, implicit=True, **own)
+    edges = T.resolve(config.edges, implicit=True, **_options(config, config.edges))
     if _cls_sees_all(edges):
         return edges
     if not isinstance(edges, T.EdgeConstructor):
@@ -45,20 +44,15 @@ def pretrained_edges(config: EncoderSettings, *, from_cls: bool = True) -> BaseT
     return edges | T.SpecialEdges()
 
 
-def _options(config: EncoderSettings) -> dict[str, Any]:
-    """Values of the presets' options, by their names there."""
-    names = ("max_distance", "max_sum", "labels", "directions", "relation_links")
-    options: dict[str, Any] = {name: getattr(config, name) for name in names}
-    options |= {"scope": "example", "overview": ("CLS",) if config.cls_links else ()}
+def _options(config: EncoderSettings, edges: str) -> dict[str, Any]:
+    """Values of a preset's options, by their names there."""
+    options: dict[str, Any] = {name: getattr(config, name) for name in EDGE_OPTIONS}
+    options["scope"] = "example"
     if config.pieces is not None:
         options["pieces"] = config.pieces
-    if config.edges == "constituents":
-        named = {"to_relation": "to_phrase", "dependent": "first"}
-        direction, position = config.links, config.relation_position
-        options |= {"direction": named.get(direction, direction), "position": named.get(position, position)}
-    if config.edges == "dam":
-        options |= {"direction": config.links, "position": config.relation_position}
-    return options
+    taken = T.preset_options(edges)
+    own = {name: value for name, value in options.items() if name in taken}
+    return own | (node_options(config, edges, "CLS") if edges in ADDING_NODES else {})
 
 
 def _probe(edges: BaseTransform) -> Any:

@@ -87,5 +87,6 @@ PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
     "bert-dam-self": _bert_dam("DAM whose words and relations do not see one another", links="none"),
     "bert-dam-linked": _bert_dam("DAM whose relation nodes of one word see one another", relation_links=True),
     "bert-dam-pieces": _bert_dam("DAM in which all pieces stand for a word", pieces="all"),
+    "bert-constituents": _bert("as DAM with a node for each constituent of the parse", "constituents"),
 }
 """Models of every family whose encoder may be a pretrained one; their names begin with ``bert``."""

@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep import transforms as T
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
-from graphdep.training.family.edges import PROBE
+from graphdep.training.family.edges import PROBE, added_nodes
 from graphdep.training.family.scratch_settings import CONVS
 
 
@@ -75,7 +75,7 @@ def build_encoder(
     if config.encoder != "transformer":
         own = {name: getattr(config, name) for name in _OWN.get(config.encoder, ())}
         return _BASELINES[config.encoder](num_words, **common, **own)
-    return M.DependencyTransformer(
+    encoder = M.DependencyTransformer(
         num_words,
         num_relations,
         num_layers=config.num_layers,
@@ -93,6 +93,10 @@ def build_encoder(
         embedding_scale=config.embedding_scale,
         **common,
     )
+    if config.edges is not None and added_nodes(T.resolve(config.edges)):
+        size, kind = config.hidden_channels, config.type_embedding
+        encoder.add_relations(M.RelationEmbedding(num_relations, size, type_embedding=kind, std=size**-0.5))
+    return encoder
 
 
 def _conv(config: Any, num_relations: int) -> Callable[[int], nn.Module]:

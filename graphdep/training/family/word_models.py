@@ -65,6 +65,13 @@ WORD_MODELS: Mapping[str, ModelPreset] = {
     "g2g-nopos": _plain(
         "Graph2Graph without position embedding", "g2g", encoder="g2g", position_embedding=False
     ),
+    "dam": _plain("DAM: words see one another, and a node for each arc that has its label", "dam"),
+    "constituents": _plain(
+        "as DAM with a node for each constituent, which sees its words and is seen by them", "constituents"
+    ),
+    "same-constituent": _plain(
+        "a word sees those that are in a small constituent with it, without nodes", "same-constituent"
+    ),
     "bilstm": _baseline("LSTM over the words in both directions", "bilstm"),
     "bilstm-deep": _baseline(
         "two layers of it, with about as many weights as the Transformer", "bilstm-deep"

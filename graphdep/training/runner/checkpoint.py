@@ -149,13 +149,15 @@ def save_task(path: str | os.PathLike[str], task: LearningTask, state: RunState)
 
 
 def _save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file."""
+    """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file, and an
+    interruption stays one.
+    """
     with atomic_path(path) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(content, file)
         except RuntimeError as error:  # torch's own, of a position: why is in what it came from
             reason = error.__context__
-            while reason is not None and not isinstance(reason, OSError):
+            while reason is not None and not isinstance(reason, (OSError, KeyboardInterrupt)):
                 reason = reason.__context__
             raise reason or error from None
 

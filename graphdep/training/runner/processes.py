@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import torch.distributed as dist
-from lightning.fabric.plugins.environments import LightningEnvironment
+from lightning.fabric.plugins.environments import (
+    LightningEnvironment,
+    SLURMEnvironment,
+    TorchElasticEnvironment,
+)
 from lightning.pytorch.strategies import DDPStrategy
 
+from graphdep.io.end_with_parent import end_with_parent
 from graphdep.io.limits import check_whole
 
 # The others wait while the first one scores, however long that takes.
@@ -62,12 +66,18 @@ class Processes:
         """The number of this process, as its launcher says it: known before they have met."""
         if self.count == 1:
             return 0
-        told = os.environ
-        if "RANK" in told:  # torchrun
-            return int(told["RANK"])
-        if int(told.get("SLURM_NTASKS", 1)) > 1 and "SLURM_PROCID" in told:
-            return int(told["SLURM_PROCID"])
-        return int(told.get("NODE_RANK", 0)) * self.devices + int(told.get("LOCAL_RANK", 0))
+        for launcher in (TorchElasticEnvironment, SLURMEnvironment):
+            if launcher.detect():
+                return launcher().global_rank()
+        return LightningEnvironment().node_rank() * self.devices + LightningEnvironment().local_rank()
+
+    def end_with_first(self) -> None:
+        """Lets this process end, whatever it is doing, when the one that started it is gone: one that waits
+        for others to meet would wait for days. A launcher ends its processes itself.
+        """
+        by_launcher = TorchElasticEnvironment.detect() or SLURMEnvironment.detect()
+        if self.count > 1 and LightningEnvironment().local_rank() > 0 and not by_launcher:
+            end_with_parent(however_started=True)
 
     @property
     def first(self) -> bool:

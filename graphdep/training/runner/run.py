@@ -130,6 +130,7 @@ def train(
         OSError: If nothing can be written to the folder.
     """
     folder, processes = Path(folder), Processes(devices, nodes, strategy)
+    processes.end_with_first()
     if processes.count > 1 and config.precision == "auto":
         raise ValueError(
             f"'precision' must be said where {processes.count} processes train, such as 32-true or "

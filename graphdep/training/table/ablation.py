@@ -220,6 +220,8 @@ def ablate(
                     if floor := result.get("floor_frozen"):  # runs of before have none
                         frozen.setdefault(id(data[key]), floor)
                 except Exception as error:  # whatever one run dies of must not lose the others
+                    if processes.count > 1:  # those would wait for this one where it does not come
+                        raise
                     row.errors[seed] = f"{type(error).__name__}: {error}"
                     console.print(Text(f"{title} failed: {error}", style="red"), soft_wrap=True)
     base = table[reference]
@@ -230,7 +232,7 @@ def ablate(
     splits = data[keys[0]]
     comparable = {key for key in keys if family_of(task).comparable(data[key], data[reference])}
     described = splits.describe()
-    published = family_of(task).published.get(task)
+    published = family_of(task).published_for(task, given)
     other = given.keys() & {*own.defining, *own.published_with}
     if rows is not None:
         other |= {name for row in rows.values() for name in row if name != "model"}

@@ -88,8 +88,8 @@ def test_equals_the_formulas(binarized: str) -> None:
             torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
-def test_sizes_of_the_code() -> None:
-    """As many as its own list of parameters has, of vectors of 300 and states of 150."""
+def test_number_of_parameters() -> None:
+    """As many as the code's list of them has, of vectors of 300 and states of 150, all of one size."""
     model = BiTreeLSTM(20, vectors=torch.randn(20, 300))
     d, h = 300, 150
     heads = 2 * d * d + d

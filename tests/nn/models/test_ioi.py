@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch_geometric.data import Batch
 
 from graphdep.nn.models import IOI
 from graphdep.testing.word_dialogues import (
@@ -92,6 +93,16 @@ def test_ranks_by_the_mean_of_all_blocks_and_each_learns() -> None:
     y = torch.ones(1).double()
     losses = [F.binary_cross_entropy_with_logits(logits[:, k], y) for k in range(3)]
     torch.testing.assert_close(model.loss(data, y), sum(losses).float())
+
+
+def test_blocks_are_combined_in_32_bits() -> None:
+    """The difference of two sums that are nearly one would have no digit left in 16."""
+    model, batch = make(num_layers=7).bfloat16(), []
+    for response in "abcdefghij":
+        batch.append(word_dialogue(["a b", "c"], response))
+    data = Batch.from_data_list(batch)
+    mean = model.trained(data).double().sigmoid().mean(dim=-1)
+    torch.testing.assert_close(model(data).double(), mean.logit(), rtol=0, atol=1e-5)
 
 
 def test_the_global_objective_is_of_the_sum() -> None:

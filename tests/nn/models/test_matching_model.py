@@ -12,6 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import NodeType
 from graphdep.nn.models import DUA, IOI, SMN, DeepAttentionMatching, MatchingModel
+from graphdep.nn.models._turn_pairs import turn_pairs
 from graphdep.testing.word_dialogues import VOCAB, random_dialogue, word_dialogue
 
 SMALL = {"hidden_channels": 6, "max_words": 6}
@@ -74,6 +75,42 @@ def test_the_last_words_of_long_texts_are_read(model: MatchingModel) -> None:
     torch.testing.assert_close(model(long), model(word_dialogue(["a b c d e f"], "b c d e f a")))
 
 
+def test_the_last_turns_of_long_contexts_are_read(model: MatchingModel) -> None:
+    """Whatever the other examples of the batch have, and without a gradient of what is not read."""
+    rng, most = random.Random(2), model.max_turns
+    context, response = random_dialogue(rng, most + 2, 6)
+    long, short = word_dialogue(context, response), word_dialogue(context[2:], response)
+    expected = model(short)
+    batch = Batch.from_data_list([word_dialogue(["a"], "b"), long, short])
+    torch.testing.assert_close(model(batch)[1:], expected.expand(2), rtol=0, atol=1e-10)
+    table = model.encoder.word.weight
+    unread = word_dialogue(["j j", *["a"] * most], "b")
+    row = torch.autograd.grad(model(unread).sum(), table)[0][VOCAB.id_of("j")]
+    assert not row.any()
+    one_less = word_dialogue(context[3:], response)
+    assert abs((model(one_less) - expected).item()) > 1e-9
+
+
+def test_defaults_read_ten_turns_and_nine() -> None:
+    found = [type(MODELS[name]())(len(VOCAB), max_words=6).max_turns for name in ("smn", "dua", "ioi")]
+    assert found == [10, 10, 10]
+    assert DeepAttentionMatching(len(VOCAB), max_words=6).max_turns == 9
+
+
+def test_unknown_words_do_not_match_each_other() -> None:
+    """Their vector starts as zeros, again after resetting, unless vectors are given."""
+    model = SMN(len(VOCAB), match_channels=5, **SMALL)
+    data = word_dialogue(["unheard"], "unseen")
+    for _ in range(2):
+        pairs = turn_pairs(data, model.encoder(data), 6)
+        assert not pairs.images(pairs.x, pairs.x).any()
+        known = model.encoder.word.weight[VOCAB.id_of("a")]
+        assert known.any()
+        model.reset_parameters()
+    given = torch.randn(len(VOCAB), 6)
+    assert torch.equal(SMN(len(VOCAB), vectors=given, **SMALL).encoder.word.weight, given)
+
+
 def test_order_of_turns_and_who_speaks_last_matter(model: MatchingModel) -> None:
     first, second = model(word_dialogue(["a b", "c d"], "e")), model(word_dialogue(["c d", "a b"], "e"))
     assert abs((first - second).item()) > 1e-6
@@ -114,10 +151,26 @@ def test_mixed_precision(model: MatchingModel) -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = model(batch)
         model.loss(batch, torch.tensor([1.0, 0.0])).backward()
+    assert found.dtype == torch.float
     torch.testing.assert_close(found.float(), expected, rtol=0.1, atol=0.3)
 
 
+def test_logits_are_not_rounded_under_autocast(model: MatchingModel) -> None:
+    """16 bits would leave some hundred different ones."""
+    model = make(next(name for name in MODELS if type(MODELS[name]()) is type(model))).float()
+    rng = random.Random(0)
+    context, _ = random_dialogue(rng, 2, 6)
+    batch = Batch.from_data_list([word_dialogue(context, random_dialogue(rng, 1, 6)[1]) for _ in range(20)])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = model(batch)
+    assert (found.bfloat16().float() != found).any()
+
+
 def test_errors() -> None:
+    for name in MODELS:
+        kind = type(MODELS[name]())
+        with pytest.raises(ValueError, match=r"'max_turns' must be at least 1 \(got 0\)"):
+            kind(9, max_turns=0)
     with pytest.raises(ValueError, match=r"'max_words' must be at least 5 \(got 4\)"):
         SMN(9, max_words=4)
     with pytest.raises(ValueError, match=r"'max_words' must be at least 1 \(got 0\)"):
@@ -126,8 +179,6 @@ def test_errors() -> None:
         ValueError, match=r"'accumulation' must be one of dynamic, static, last \(got 'mean'\)"
     ):
         SMN(9, accumulation="mean")
-    with pytest.raises(ValueError, match=r"'max_turns' must be at least 1 \(got 0\)"):
-        SMN(9, accumulation="static", max_turns=0)
 
 
 def test_a_single_example_is_no_batch(model: MatchingModel) -> None:

@@ -5,7 +5,10 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from graphdep.nn.models import NodeEmbedding
+from graphdep import RelationVocab, Sentence, Vocab, to_data
+from graphdep.data import NodeType
+from graphdep.nn.models import NodeEmbedding, RelationEmbedding
+from graphdep.transforms import resolve
 
 
 def data(**columns: list[int]) -> Data:
@@ -103,3 +106,39 @@ def test_errors() -> None:
     del without["input_ids"]
     with pytest.raises(ValueError, match="no 'input_ids': call to_data\\(..., vocab=...\\)"):
         NodeEmbedding(5, 6)(without)
+
+
+def with_nodes(**options: object) -> Data:
+    sentence = Sentence(["She", "sings"], [2, 0], ["nsubj", "root"], constituents=[("S", 0, 2), ("NP", 0, 1)])
+    vocab = Vocab(["She", "sings"])
+    return to_data([sentence], vocab=vocab, relations=RelationVocab(), **options)
+
+
+@pytest.mark.parametrize("edges", ["dam", "constituents"])
+@pytest.mark.parametrize("position", ["sequence", "none"])
+def test_nodes_of_relations_and_phrases_have_the_vector_of_their_label(edges: str, position: str) -> None:
+    data = resolve(edges, position=position)(with_nodes(phrases="spans"))
+    embedding = NodeEmbedding(9, 6, segments=2, dropout=0.0)
+    embedding.add_relations(RelationEmbedding(len(RelationVocab()), 6))
+    for node, x in enumerate(embedding(data)):
+        related = int(data.node_type[node]) in (NodeType.RELATION, NodeType.PHRASE)
+        label = int(data.deprel[node])
+        first = embedding.relations(torch.tensor(label)) if related else embedding.word(data.input_ids[node])
+        if not related:
+            first = first + embedding.level(data.depth[node])
+        if not (related and position == "none"):
+            first = first + embedding.position(data.position[node]) + embedding.segment(data.segment[node])
+        torch.testing.assert_close(x, first)
+
+
+def test_a_label_is_never_read_as_a_word() -> None:
+    """Ids of labels are small: as words they would be others, and nobody would know."""
+    embedding = NodeEmbedding(9, 6)
+    for data in (with_nodes(phrases=True), resolve("dam")(with_nodes())):
+        with pytest.raises(ValueError, match="RELATION nodes, for which the encoder has no vectors"):
+            embedding(data)
+    with pytest.raises(ValueError, match="'embedding' must give vectors of size 6 .got 5."):
+        embedding.add_relations(RelationEmbedding(3, 5))
+    embedding.add_relations(RelationEmbedding(3, 6))
+    with pytest.raises(ValueError, match="an embedding of relations already"):
+        embedding.add_relations(RelationEmbedding(3, 6))

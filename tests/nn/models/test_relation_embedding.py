@@ -32,6 +32,11 @@ def test_drawn_as_berts():
     assert all(bool(parameter.isfinite().all()) for parameter in embedding.parameters())
 
 
+def test_another_deviation():
+    torch.manual_seed(0)
+    assert 0.9 < float(RelationEmbedding(400, 300, std=1.0).relation.weight.detach().std()) < 1.1
+
+
 def test_errors_and_repr():
     for number in (7, -1):
         with pytest.raises(ValueError, match=f"'deprel' holds relation {number}, but there are 7"):

@@ -28,7 +28,7 @@ def literal(model: SMN, context: list[str], response: str) -> Tensor:
     turns, words = model.turns, []
     r = vectors_of(model, response)
     hr, vectors = gru_by_hand(model.gru, r), []
-    for text in context:
+    for text in context[-model.max_turns :]:
         u = vectors_of(model, text)
         hu = gru_by_hand(model.gru, u)
         vectors.append(matched_by_hand(model.images, u, r, hu, hr))

@@ -115,8 +115,11 @@ def test_losses_equal_a_slow_reference(sia):
     made = model(sia)
     logits, losses = made.training_losses(batch(examples()))
     order, backbone = slow(made)
-    assert float(losses["order"]) == pytest.approx(order, rel=1e-4)
-    assert float(losses["backbone"]) == pytest.approx(backbone, rel=1e-4)
+    assert float(losses["order"][0]) == pytest.approx(order, rel=1e-4)
+    assert float(losses["backbone"][0]) == pytest.approx(backbone, rel=1e-4)
+    whole = batch(examples())
+    assert losses["order"][1] == int((whole.order_target >= 0).sum())
+    assert losses["backbone"][1] == made.triples(whole).size(1)
     pairs = [data for data in examples() if not int(data.kind)]
     assert torch.allclose(logits, torch.cat([made(batch([data])) for data in pairs]), atol=1e-5)
 
@@ -141,8 +144,8 @@ def test_a_control_has_its_own_triples():
 def test_a_batch_without_either_trains_all_the_same():
     made = model()
     logits, losses = made.training_losses(batch([example([1, 3], 0)]))
-    assert [loss.item() for loss in losses.values()] == [0.0, 0.0]
-    (logits.sum() + sum(losses.values())).backward()
+    assert [(loss.item(), count) for loss, count in losses.values()] == [(0.0, 0), (0.0, 0)]
+    (logits.sum() + sum(loss for loss, _ in losses.values())).backward()
     assert not [name for name, parameter in made.named_parameters() if parameter.grad is None]
 
 
@@ -152,10 +155,10 @@ def test_both_are_learnt():
     for _ in range(80):
         optimizer.zero_grad()
         losses = made.training_losses(one)[1]
-        sum(losses.values()).backward()
+        sum(loss for loss, _ in losses.values()).backward()
         optimizer.step()
-    assert losses["order"].item() < 0.1
-    assert losses["backbone"].item() < 0.1
+    assert losses["order"][0].item() < 0.1
+    assert losses["backbone"][0].item() < 0.1
 
 
 def test_everything_is_drawn_anew():

@@ -90,7 +90,8 @@ def test_losses_equal_a_slow_reference(loss, sia):
     made = model(sia, loss=loss)
     logits, losses = made.training_losses(batch(examples()))
     for kind, name in enumerate(("insertion", "deletion", "search"), start=1):
-        assert float(losses[name]) == pytest.approx(slow(made, kind, loss), rel=1e-4)
+        assert float(losses[name][0]) == pytest.approx(slow(made, kind, loss), rel=1e-4)
+        assert losses[name][1] == sum(int(data.kind) == kind for data in examples())
     pairs = [data for data in examples() if int(data.kind) == 0]
     assert torch.allclose(logits, torch.cat([made(batch([data])) for data in pairs]), atol=1e-5)
 
@@ -98,8 +99,8 @@ def test_losses_equal_a_slow_reference(loss, sia):
 def test_a_batch_without_examples_trains_all_the_same():
     made = model()
     logits, losses = made.training_losses(batch([pair(1.0), pair(0.0)]))
-    assert [loss.item() for loss in losses.values()] == [0.0] * 3
-    (logits.sum() + sum(losses.values())).backward()
+    assert [(loss.item(), count) for loss, count in losses.values()] == [(0.0, 0)] * 3
+    (logits.sum() + sum(loss for loss, _ in losses.values())).backward()
     # DDP needs a gradient of every parameter.
     assert not [name for name, parameter in made.named_parameters() if parameter.grad is None]
 
@@ -110,7 +111,7 @@ def test_an_answer_is_learnt():
     optimizer = torch.optim.Adam(made.parameters(), lr=0.05)
     for _ in range(60):
         optimizer.zero_grad()
-        loss = sum(made.training_losses(one)[1].values())
+        loss = sum(value for value, _ in made.training_losses(one)[1].values())
         loss.backward()
         optimizer.step()
     assert float(loss.detach()) < 0.1

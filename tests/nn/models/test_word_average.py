@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 import torch
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from graphdep import NodeType, Vocab, to_data
-from graphdep.nn.models import WordAverage
+from graphdep import NodeType, Sentence, Vocab, to_data
+from graphdep.nn.models import UniversalEncoder, WordAverage
 from graphdep.testing import random_sentence
 from graphdep.testing.strategies import example_lists
 
@@ -34,7 +35,7 @@ def test_mean_of_the_words(examples: list[Data]) -> None:
     word = model.embedding.word.weight
     for one in examples:
         for number in range(int(one.utterance.max()) + 1):
-            mine = (one.utterance == number) & (one.node_type == NodeType.WORD)
+            mine = (one.utterance == number) & (one.node_type == NodeType.WORD) & (one.word >= 0)
             vectors.append(word[one.input_ids[mine]].mean(dim=0))
     root = data.node_type == NodeType.ROOT
     torch.testing.assert_close(model.readout(data, out), torch.stack(vectors), rtol=0, atol=1e-12)
@@ -46,7 +47,7 @@ def windows(model: WordAverage, data: Data, window: int) -> Tensor:
     out = model(data) if model.window == 0 else make(len(model.embedding.word.weight))(data)
     out, word = out.clone(), model.embedding.word.weight
     for number in range(int(data.utterance.max()) + 1):
-        mine = (data.utterance == number) & (data.node_type == NodeType.WORD)
+        mine = (data.utterance == number) & (data.node_type == NodeType.WORD) & (data.word >= 0)
         nodes = mine.nonzero().view(-1).tolist()
         for place, node in enumerate(nodes):
             around = nodes[max(place - window, 0) : place + window + 1]
@@ -70,8 +71,8 @@ def test_a_window_learns_as_its_definition_says() -> None:
     (got,) = torch.autograd.grad((model(data) * weight).sum(), [*model.parameters()])
     out, word = [], model.embedding.word.weight
     for node in range(data.num_nodes):
-        mine = (data.utterance == data.utterance[node]) & (data.node_type == NodeType.WORD)
-        if data.node_type[node] == NodeType.WORD:
+        mine = (data.utterance == data.utterance[node]) & (data.node_type == NodeType.WORD) & (data.word >= 0)
+        if data.word[node] >= 0:
             mine &= (torch.arange(data.num_nodes) - node).abs() <= 2
         out.append(word[data.input_ids[mine]].mean(dim=0))
     (expected,) = torch.autograd.grad((torch.stack(out) * weight).sum(), [*model.parameters()])
@@ -90,7 +91,7 @@ def test_a_window_wider_than_all_texts_costs_no_more_than_they_are_long() -> Non
 def test_a_window_of_no_words() -> None:
     data = example(1)
     kept = data.node_type == NodeType.ROOT
-    for key in ("input_ids", "node_type", "utterance"):
+    for key in ("input_ids", "node_type", "utterance", "word"):
         data[key] = data[key][kept]
     data.num_nodes = int(kept.sum())
     assert not make(window=3)(data).any()
@@ -100,7 +101,7 @@ def test_learns_all_words_but_root() -> None:
     model, data = make(), example(1)
     model.readout(data, model(data)).sin().sum().backward()
     seen = model.embedding.word.weight.grad.any(dim=1)
-    words = data.input_ids[data.node_type == NodeType.WORD]
+    words = data.input_ids[data.word >= 0]
     assert seen.nonzero().view(-1).tolist() == words.unique().tolist()
 
 
@@ -108,7 +109,7 @@ def test_an_utterance_without_words() -> None:
     """No parser gives one, but a filter of nodes may."""
     model, data = make(), example(1)
     kept = (data.utterance == 1) | (data.node_type == NodeType.ROOT)
-    for key in ("input_ids", "node_type", "utterance"):
+    for key in ("input_ids", "node_type", "utterance", "word"):
         data[key] = data[key][kept]
     data.num_nodes = int(kept.sum())
     vectors = model.readout(data, model(data))
@@ -153,3 +154,14 @@ def test_errors() -> None:
         with pytest.raises(ValueError, match=rf"'window' must be a whole number .* 0 \(got {window}\)"):
             make(window=window)
     assert repr(make(window=3)).startswith("WordAverage(\n  window=3")
+
+
+@pytest.mark.parametrize("encoder", [WordAverage, UniversalEncoder, partial(UniversalEncoder, variant="dan")])
+def test_empty_nodes_of_an_enhanced_graph_are_no_words(encoder) -> None:
+    empty = [("2.1", "b", "_", "_", "_", "_", "_", "_", "2:conj", "_")]
+    tree = ["a", "b", "c"], [2, 0, 2], ["nsubj", "root", "obj"]
+    sentence = Sentence(*tree, deps=[[("2", "nsubj")], [("0", "root")], [("2", "obj")]], empty=empty)
+    model = encoder(len(VOCAB), hidden_channels=12).eval()
+    plain, enhanced = (to_data([sentence], vocab=VOCAB, arcs=arcs) for arcs in ("basic", "enhanced"))
+    assert enhanced.num_nodes == plain.num_nodes + 1
+    torch.testing.assert_close(model(enhanced)[0], model(plain)[0])

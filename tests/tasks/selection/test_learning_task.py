@@ -1,15 +1,22 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 import torch
 from torch import nn
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch
 
+from graphdep import RelationVocab, Sentence
+from graphdep.data import EncodedUtterance, selection_data
 from graphdep.metrics import RANKING
+from graphdep.nn.models import SMN
 from graphdep.tasks import SelectionTask
+from graphdep.tasks.selection.equal_candidates import example_keys
+from graphdep.testing.word_dialogues import LETTERS, VOCAB, random_dialogue, word_dialogue
 from graphdep.training.family.learning_task import join_outputs
+from graphdep.vocab import VocabTokens
 
 
 class Fixed(nn.Module):
@@ -23,11 +30,12 @@ class Fixed(nn.Module):
         return data.logit * self.scale
 
 
-def batches(logits, labels, groups, size=3):
-    examples = [
-        Data(num_nodes=1, logit=torch.tensor([float(x)]), y=torch.tensor([float(y)]), group=torch.tensor([g]))
-        for x, y, g in zip(logits, labels, groups)
-    ]
+def batches(logits, labels, groups, size=3, responses=None):
+    """Each candidate says something else, unless ``responses`` are given."""
+    texts = LETTERS if responses is None else responses
+    examples = [word_dialogue(["a"], text) for text, _ in zip(texts, logits)]
+    for data, x, y, g in zip(examples, logits, labels, groups):
+        data.logit, data.y, data.group = torch.tensor([float(x)]), torch.tensor([float(y)]), torch.tensor([g])
     return [Batch.from_data_list(examples[i : i + size]) for i in range(0, len(examples), size)]
 
 
@@ -35,9 +43,10 @@ def task(**options):
     return SelectionTask(Fixed(), lambda batch: batch, **options)
 
 
-def outputs(logits, labels, groups):
+def outputs(logits, labels, groups, **options):
     with torch.no_grad():
-        return join_outputs([task().predict_step(batch, 0) for batch in batches(logits, labels, groups)])
+        found = [task().predict_step(batch, 0) for batch in batches(logits, labels, groups, **options)]
+    return join_outputs(found)
 
 
 LOGITS = [2.0, 1.0, 0.0, 0.5, 3.0, -1.0, 1.0, 1.0]
@@ -93,6 +102,46 @@ def test_compared_are_pools():
     metric = RANKING["P@1"]
     assert metric(found, chance) == 1.0
     assert metric.floor(chance, chance) == pytest.approx(0.375)
+
+
+def test_equal_candidates_have_one_score_whatever_the_model_says_of_them():
+    """Right and wrong ones of a pool that say the same, of which two batches have other last digits."""
+    logits, labels, groups = [0.1, 0.1 + 1e-8, 0.1 - 1e-8, 2.0], [0, 1, 0, 1], [0, 0, 0, 1]
+    logits, labels, groups = [*logits, 1.0, 1.0 + 1e-7], [*labels, 0, 0], [*groups, 1, 1]
+    found = outputs(logits, labels, groups, size=2, responses="aaaabb")
+    scores = task().score(found, "test")
+    assert scores["test_P@1"] == pytest.approx((1 / 3 + 1) / 2)
+    assert scores["test_MRR"] == pytest.approx(((1 + 1 / 2 + 1 / 3) / 3 + 1) / 2)
+    assert task().compared(found)[1].tolist() == pytest.approx([1 / 3, 1.0])
+
+
+def test_a_tree_of_its_own_is_another_candidate():
+    tokens, first, last = VocabTokens(VOCAB), ([0, 1], ["root", "dep"]), ([2, 0], ["dep", "root"])
+    one, other = (
+        EncodedUtterance.of(Sentence(["a", "b"], *tree), tokens, RelationVocab()) for tree in (first, last)
+    )
+    examples = [selection_data([one], response, tokens) for response in (one, one, other)]
+    keys = example_keys(Batch.from_data_list(examples))
+    assert keys[0] == keys[1] != keys[2]
+    assert torch.equal(example_keys(Batch.from_data_list(examples[1:])), keys[1:])
+
+
+@pytest.mark.parametrize("size", [32, 10, 400])
+def test_a_model_ranks_pools_of_one_text_as_chance_does(size):
+    torch.manual_seed(0)
+    model, rng = SMN(len(VOCAB), hidden_channels=50).eval(), random.Random(5)
+    examples = []
+    for pool in range(40):
+        dialogue = random_dialogue(rng, rng.randint(1, 6), 15)
+        for place in range(10):
+            data = word_dialogue(*dialogue)
+            data.y, data.group = torch.tensor([float(place == 0)]), torch.tensor([pool])
+            examples.append(data)
+    own = SelectionTask(model, lambda batch: batch)
+    parts = [Batch.from_data_list(examples[i : i + size]) for i in range(0, len(examples), size)]
+    with torch.no_grad():
+        found = own.score(join_outputs([own.predict_step(batch, 0) for batch in parts]), "test")
+    assert found["test_P@1"] == pytest.approx(0.1)
 
 
 def test_nan_is_no_perfect_score():

@@ -17,6 +17,7 @@ from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.tasks.selection.published import PAPER
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_selection
+from graphdep.testing.word_dialogues import word_dialogue
 from graphdep.training import TrainConfig, load_task, train
 
 SMALL = {"hidden_channels": 8, "image_words": 8, "max_length": 32, "batch_size": 8, "accelerator": "cpu"}
@@ -71,6 +72,7 @@ def test_settings_reach_the_model(pools) -> None:
 
     assert built("smn", accumulation="static", image_turns=3).turns.weight.shape == (3,)
     assert built("smn", match_channels=7).lin.in_features == 7
+    assert [built(name, image_turns=3).max_turns for name in MATCHING_ENCODERS] == [3] * 4
     dam = built("dam-2018", image_turns=2, num_layers=1)
     assert (dam.max_turns, dam.form, len(dam.own), dam.max_words) == (2, "code", 1, 8)
     assert built("dua").form == "paper"
@@ -84,7 +86,12 @@ def test_presets_have_the_published_sizes() -> None:
     assert {config.hidden_channels for config in found.values()} == {200}
     assert {config.image_words for config in found.values()} == {50}
     assert [found[name].num_layers for name in ("dam-2018", "ioi")] == [5, 7]
-    assert (found["dam-2018"].image_turns, found["smn"].match_channels) == (9, 50)
+    turns = {name: config.image_turns for name, config in found.items()}
+    assert turns == {"smn": 10, "dua": 10, "dam-2018": 9, "ioi": 10}
+    assert found["smn"].match_channels == 50
+    for config in found.values():
+        data = word_dialogue([" ".join("a" * 50)] * 10, " ".join("b" * 50), config.max_length)
+        assert data.cut_words.tolist() == [[0, 0]]
     douban = TrainConfig.of("smn", task="douban")
     assert (douban.encoder, douban.parser) == ("smn", "stanza:zh")
 

@@ -4,10 +4,13 @@ import dataclasses
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
+import torch.distributed as dist
 from torch.nn import functional as F
+from torch_geometric.data import Batch
 from typer.testing import CliRunner
 
 from graphdep import ResponseSelector, attention_map
@@ -23,6 +26,7 @@ from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.family.by_task import build_task
 from graphdep.training.family.parts import Parts
+from graphdep.training.family.shared_batches import SharedBatches
 from graphdep.training.family.splits import EpochSampler
 
 SIZES = {"encoder": "transformer", "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
@@ -124,6 +128,50 @@ def test_the_loss_is_the_weighted_sum(pools):
     expected = own.item() + 0.5 * logged["train_insertion"] + 2 * logged["train_search"]
     assert loss == pytest.approx(expected, rel=1e-5)
     assert task.items(batch) == int(pairs.sum()) == 8
+
+
+@pytest.mark.parametrize("idle", [False, True])
+@pytest.mark.parametrize("name", ["ums", "spider"])
+def test_two_processes_have_the_loss_of_one(name, idle, pools, monkeypatch):
+    """Each further loss is weighed by its own items, which one may have many of and the other few."""
+    config = TrainConfig.of(f"bert-{name}", **pools, dropout=0.0)
+    splits = load_splits(config)
+    torch.manual_seed(0)
+    task = build_task(config, Parts(len(splits.vocab), len(splits.relations)))
+    task.log = lambda *args, **options: None
+    pairs: list[list] = []
+    for data in batches(config)[0].to_data_list():
+        pairs += [[data]] if int(data.kind) == 0 else []
+        pairs[-1] += [data] if int(data.kind) else []
+    pairs.sort(key=len)
+    halves = [pairs, pairs[:1]] if idle else [pairs[:3], pairs[3:]]
+
+    def made(some):
+        return task.on_before_batch_transfer(
+            Batch.from_data_list([data for pair in some for data in pair]), 0
+        )
+
+    whole, parts = made(pairs), [made(some) for some in halves]
+    expected = task.loss(whole)
+    sent: list[torch.Tensor] = []
+    counted = SharedBatches(None)
+    task._trainer = SimpleNamespace(
+        world_size=2, train_dataloader=SimpleNamespace(batch_sampler=counted), sanity_checking=False
+    )
+    monkeypatch.setattr(dist, "all_reduce", lambda value: sent.append(value.clone()))
+
+    def losses():
+        for number, part in enumerate(parts):
+            counted._idle = {0} if idle and number else set()
+            yield task.loss(part)
+
+    [*losses()]
+    total = sum(sent)
+    monkeypatch.setattr(dist, "all_reduce", lambda value: value.copy_(total))
+    items = [0 if idle and number else task.items(part) for number, part in enumerate(parts)]
+    found = sum(n * loss for n, loss in zip(items, losses())) / sum(items)
+    torch.testing.assert_close(found, expected)
+    task._trainer = None
 
 
 def test_settings_of_an_objective_are_for_it_alone():

@@ -21,7 +21,8 @@ from graphdep.training.family.splits import Splits
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import markdown
 
-BERTS = [name for name in MODELS if name.startswith("bert") and name != "bert-frozen"]
+# Over constituents: tests/tasks/test_constituents.py.
+BERTS = [n for n in MODELS if n.startswith("bert") and n not in ("bert-frozen", "bert-constituents")]
 
 
 @pytest.fixture(scope="module")
@@ -187,8 +188,8 @@ def test_learning_rates_of_what_is_new(short, corpus):
         ),
         ({"vectors": "x.txt"}, "'vectors' are for an encoder that is trained from scratch"),
         ({"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
-        ({"links": "none"}, "'links' is for edges='dam' on a pretrained encoder"),
-        ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on a pretrained encoder, on the parser's trees"),
+        ({"links": "none"}, "'links' is for edges='dam' or 'constituents'"),
+        ({"arcs": "enhanced"}, "'arcs' is for edges='dam' on the parser's trees"),
         ({"scaling": "code"}, "'scaling' is for relation_terms='key-value'"),
         (
             {"model": "bert-g2g", "gate": "tanh"},
@@ -220,7 +221,7 @@ def test_settings_that_cannot_be(settings, message, short):
             "'relation_terms' is for relation_attention in a pretrained encoder",
         ),
         ({"head_lr": 0.1}, "'head_lr' must be above 0, and is for a pretrained encoder"),
-        ({"arcs": "enhanced++"}, "'arcs' is for edges='dam' on a pretrained encoder"),
+        ({"arcs": "enhanced++"}, "'arcs' is for edges='dam' on the parser's trees"),
         ({"max_length": 64}, "'max_length' is for a pretrained encoder"),
         ({"encoder": "gru"}, "'encoder' must be one of transformer.*begin with 'bert'"),
     ],

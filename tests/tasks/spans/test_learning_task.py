@@ -20,8 +20,10 @@ from graphdep.training.family.ranks import example_numbers, gather_rows
 from graphdep.training.family.word_models import WORD_MODELS
 from graphdep.transforms import PRESETS
 
-SCRATCH = [name for name in WORD_MODELS if not name.startswith("bert")]
-BERT = [name for name in WORD_MODELS if name.startswith("bert")]
+# Those over constituents: tests/tasks/test_constituents.py.
+TREES = [name for name in WORD_MODELS if "constituent" not in name]
+SCRATCH = [name for name in TREES if not name.startswith("bert")]
+BERT = [name for name in TREES if name.startswith("bert")]
 READOUTS = [{"readout": mode, "path": path} for mode in ("mean", "top") for path in (False, True)]
 
 

@@ -218,3 +218,24 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, monkeypatch, room
         AtomicCheckpointIO().save_checkpoint({"x": [torch.zeros(10_000), torch.zeros(10_000)]}, target)
     assert (found.value.errno, found.value.filename) == (errno.ENOSPC, str(target))
     assert [*tmp_path.iterdir()] == []
+
+
+def test_an_interruption_while_an_archive_is_written_stays_one(tmp_path, monkeypatch):
+    """torch's own error is of a position then, and a table would take it for one of the run."""
+
+    class Interrupted(io.FileIO):
+        def write(self, data):
+            if self.tell() > 1000:
+                raise KeyboardInterrupt
+            return super().write(data)
+
+    opened = open
+    monkeypatch.setattr(
+        "builtins.open",
+        lambda path, mode="r", **given: (
+            Interrupted(path, "w") if mode == "wb" else opened(path, mode, **given)
+        ),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        AtomicCheckpointIO().save_checkpoint({"x": [torch.zeros(10_000)] * 2}, tmp_path / "last.ckpt")
+    assert [*tmp_path.iterdir()] == []

@@ -110,8 +110,10 @@ def test_a_table_of_two_rows(words):
 
 
 def test_which_process_this_is(monkeypatch):
-    for name in ("RANK", "LOCAL_RANK", "NODE_RANK", "SLURM_NTASKS", "SLURM_PROCID"):
+    started = [*_TORCHRUN, "NODE_RANK", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_JOB_NAME"]
+    for name in started:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RANK", "x")  # a pod's own, and no torchrun
     assert Processes(2, 3).rank == 0
     monkeypatch.setenv("NODE_RANK", "2")
     monkeypatch.setenv("LOCAL_RANK", "1")
@@ -120,9 +122,17 @@ def test_which_process_this_is(monkeypatch):
     assert Processes().first  # a run of its own, whatever started it
     monkeypatch.setenv("SLURM_NTASKS", "6")
     monkeypatch.setenv("SLURM_PROCID", "4")
+    monkeypatch.setenv("SLURM_JOB_NAME", "bash")  # a shell in a job, and no srun
+    assert Processes(2, 3).rank == 5
+    monkeypatch.setenv("SLURM_JOB_NAME", "train")
+    monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "2")
     assert Processes(2, 3).rank == 4
-    monkeypatch.setenv("RANK", "3")
+    for name in _TORCHRUN:
+        monkeypatch.setenv(name, "3")
     assert Processes(2, 3).rank == 3
+
+
+_TORCHRUN = ("RANK", "GROUP_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID")
 
 
 @pytest.mark.parametrize(
@@ -170,3 +180,28 @@ def test_an_error_of_one_process_ends_them_all(words):
     with pytest.raises(subprocess.CalledProcessError) as ended:
         run(*launcher, str(script), str(words), repr(SETTINGS))
     assert "the disk of the second" in ended.value.stderr
+
+
+FIRST_FAILS = """
+import sys
+from graphdep.cli import app
+from graphdep.training.runner import run
+
+def fails(*args, **given):
+    raise OSError(28, "No space left on device", "curves.png")
+
+run._draw_curves = fails
+app(sys.argv[1:], prog_name="graphdep")
+"""
+
+
+def test_a_run_of_a_table_that_fails_in_the_first_process_ends_them_all(words):
+    """The others wait for the first where it does not come, for as long as scoring may take."""
+    script = words / "first.py"
+    script.write_text(FIRST_FAILS, encoding="utf-8")
+    given = [part for part in options(words, "cut-table")[1:] if part not in ("--model", "dt")]
+    env = dict(os.environ) | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = [sys.executable, str(script), "ablate", "--models", "dt,transformer", "--seeds", "1", *given]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
+    assert done.returncode == 2
+    assert "curves.png: No space left on device" in done.stderr

@@ -15,16 +15,18 @@ class Dialogue(NamedTuple):
         context: Those before the response.
         response: The candidate, a list of one utterance, or of none if it has no words.
         right: Whether it is a right response.
+        whole: The context with the utterances that have no words, which are turns of somebody, too.
     """
 
     context: list[EncodedUtterance]
     response: list[EncodedUtterance]
     right: bool
+    whole: Sequence[EncodedUtterance]
 
     @classmethod
     def of(cls, context: Sequence[EncodedUtterance], response: EncodedUtterance, right: bool) -> Dialogue:
         with_words = [turn for turn in context if turn.num_words]
-        return cls(with_words, [response] if response.num_words else [], right)
+        return cls(with_words, [response] if response.num_words else [], right, context)
 
     @property
     def turns(self) -> list[EncodedUtterance]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch_geometric.data import Data
 
 from graphdep.data import EncodedUtterance, selection_data
@@ -17,8 +19,14 @@ class DialogueAugmentation(Objective):
     It is that of `"Improving Contextual Language Models for Response Retrieval in Multi-Turn Conversation"
     <https://doi.org/10.1145/3397271.3401255>`_ (SS-DA). Of a context of :math:`n` utterances :math:`u_{c}`
     with :math:`1 < c \le n` may be a right response to :math:`u_1 \dots u_{c-1}`; :obj:`cuts` of these are
-    drawn, each once. With each goes a wrong pair of the same context, whose response is an utterance of
-    another dialogue, so that half of the pairs stay right. All count as the pairs of the corpus do (kind 0).
+    drawn, each once, of those that have words; blank turns between them stay, so that each speaker stays who
+    it is. With each goes a wrong pair of the same context, whose response is an utterance of a dialogue that
+    begins otherwise, so that half of the pairs stay right and no wrong one is a right one of either dialogue.
+    A third dialogue that has the same context and goes on with that utterance is not looked for. All count as
+    the pairs of the corpus do (kind 0).
+
+    Where the pools of a corpus are the beginnings of its dialogues already, as in ``dailydialog-selection``
+    and ``ubuntu-irc``, each further right pair is one that the corpus has, and wrong responses alone are new.
 
     The paper's abstract says that dialogues are cut off at different points to have more pairs. How many
     there are of each, and where their wrong responses are from, is not known here.
@@ -38,10 +46,13 @@ class DialogueAugmentation(Objective):
         foreign = [turn for turn in other.turns if id(turn) not in own]
         if not dialogue.right or not foreign:
             return made
-        for cut in draw.shuffled(range(1, len(context)))[: self.cuts]:
-            for response, y in ((context[cut], 1.0), (draw.pick(foreign), 0.0)):
-                made.append(as_kind(self._pair(context[:cut], response, y), 0))
+        # Blank turns stay in, or who speaks would be another one than in the pair itself.
+        whole = dialogue.whole
+        _, *later = [number for number, turn in enumerate(whole) if turn.num_words] or [0]
+        for cut in draw.shuffled(later)[: self.cuts]:
+            for response, y in ((whole[cut], 1.0), (draw.pick(foreign), 0.0)):
+                made.append(as_kind(self._pair(whole[:cut], response, y), 0))
         return made
 
-    def _pair(self, context: list[EncodedUtterance], response: EncodedUtterance, y: float) -> Data:
+    def _pair(self, context: Sequence[EncodedUtterance], response: EncodedUtterance, y: float) -> Data:
         return selection_data(context, response, self.tokens, max_length=self.max_length, y=y)

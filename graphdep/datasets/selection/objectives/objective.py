@@ -25,7 +25,8 @@ class Objective(ABC):
         Args:
             pair: The example that the dataset gives.
             dialogue: Its utterances.
-            other: Those of a pair of another pool, where there is one; else the same.
+            other: Those of a pair of another pool that begins with another utterance, where there is one;
+                else the same.
             draw: Chance, which seed, epoch and number of the pair decide.
         """
 

@@ -14,7 +14,7 @@ from graphdep.datasets.selection.objectives.dialogue import Dialogue
 from graphdep.datasets.selection.objectives.objective import Objective
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
 
-_TRIES = 20  # to find a pair of another pool
+_TRIES = 20  # to find a pair of another dialogue
 Key = tuple[int, int]
 
 
@@ -44,7 +44,7 @@ class ObjectivePairs(Dataset):
     def __getitems__(self, keys: Sequence[Key]) -> list[list[Data]]:
         numbers = [number for _, number in keys]
         draws = [Draw(random.Random(f"{self.seed} {epoch} {number}")) for epoch, number in keys]
-        others = [self._other(number, draw) for number, draw in zip(numbers, draws)]
+        others = self._others(numbers, draws)
         turns = self.pairs.encoded([*numbers, *others])
         dialogues = [
             Dialogue.of(context, response, bool(self.labels[number]))
@@ -54,15 +54,34 @@ class ObjectivePairs(Dataset):
         columns = zip(pairs, dialogues[: len(keys)], dialogues[len(keys) :], draws)
         return [self.objective.examples(*column) for column in columns]
 
-    def _other(self, number: int, draw: Draw) -> int:
-        """A pair of another pool; where chance finds none, the pair itself."""
+    def _others(self, numbers: Sequence[int], draws: Sequence[Draw]) -> list[int]:
+        """For each pair one of another pool, whose dialogue begins with another utterance; where its chance
+        finds none, the pair itself.
+
+        Corpora whose pools are the beginnings of dialogues have many of each: what one says further on is not
+        foreign to it. Where the dataset cuts contexts (``max_turns``), the first utterance left tells.
+        """
+        others, own = [*numbers], self.pairs.openings(numbers)
+        left = [*range(len(numbers))]
         for _ in range(_TRIES):
-            other = draw.pick(range(len(self.pairs)))
-            if self.groups[other] != self.groups[number]:
-                return other
-        return number
+            drawn = [draws[place].pick(range(len(self.pairs))) for place in left]
+            fits = [
+                self.groups[other] != self.groups[numbers[place]] and _differ(opening, own[place])
+                for place, other, opening in zip(left, drawn, self.pairs.openings(drawn))
+            ]
+            for place, other, fit in zip(left, drawn, fits):
+                others[place] = other if fit else others[place]
+            left = [place for place, fit in zip(left, fits) if not fit]
+            if not left:
+                break
+        return others
 
     @staticmethod
     def collate(examples: Sequence[Sequence[Data]]) -> Batch:
         """All examples of a batch, those of one pair after those of the other."""
         return Batch.from_data_list([*chain.from_iterable(examples)])
+
+
+def _differ(one: int | None, other: int | None) -> bool:
+    """Whether two dialogues begin with different utterances; an empty context tells nothing."""
+    return one is None or other is None or one != other

@@ -27,10 +27,13 @@ class UtteranceManipulation(Objective):
       which is it? There is no such example where none with other words was found.
     - search (kind 3), of at most :obj:`turns`: those before the last are shuffled; which did it follow?
 
-    A wrong pair gives none: nobody said its response there. What the public code does otherwise: it cuts the
-    window once for all three, never takes the last window of a longer dialogue, adds the response to the
-    dialogue once more in each epoch, and takes the other utterance from dialogues of more than two, which may
-    be the same one as the context of the wrong response.
+    A wrong pair gives none: nobody said its response there. What the public code does otherwise: it works on
+    the list of utterances that the pair itself has, and what it cuts and takes out of that stays out. So the
+    window of deletion is cut from that of insertion, search has what deletion left, and from the second epoch
+    on the pair of the selection itself, too, has the few utterances that were left (of eight three), and its
+    response behind some that it did not follow. It never takes the last window of a longer dialogue, and
+    takes the other utterance from dialogues of more than two, which may be the same one as the context of the
+    wrong response.
 
     Args:
         tokens: Ids of the special nodes.

@@ -10,6 +10,7 @@ from graphdep.data import EncodedUtterance, NodeType, selection_data
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.selection.objectives.dialogue import Dialogue
 from graphdep.datasets.selection.objectives.dialogue_augmentation import DialogueAugmentation
+from graphdep.tasks.selection.speakers import Speakers
 from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -18,8 +19,11 @@ WORD_OF = {TOKENS.encode([word])[0][0]: word for word in WORDS}
 TURN = {word: EncodedUtterance.of(Sentence.chain([word]), TOKENS, RelationVocab()) for word in WORDS}
 
 
+EMPTY = EncodedUtterance.of(None, TOKENS, RelationVocab())
+
+
 def make(context, response, right=True, other=("w10", "w11"), cuts=1, seed=0):
-    own = [TURN[word] for word in context]
+    own = [TURN.get(word, EMPTY) for word in context]
     pair = selection_data(own, TURN[response], TOKENS, y=float(right))
     pair.group = torch.tensor([7])
     foreign = Dialogue.of([TURN[word] for word in other[:-1]], TURN[other[-1]], True)
@@ -57,6 +61,24 @@ def test_earlier_turns_are_further_pairs(cuts, seed):
     assert {int(data.kind) for data in (first, *more)} == {0}
     assert all(int(data.group) == -1 for data in more)
     assert all({*data.keys()} == {*first.keys()} for data in more)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blank_turns_change_nobodys_speaker(seed):
+    """Whoever said something in the pair is with the same people in what is cut of it."""
+    context = ["-", "w0", "-", "w1", "w2", "-", "-", "w3"]
+    first, *more = make(context, "w4", cuts=9, seed=seed)
+    said_by = {}
+    for data in (first, *more[::2]):
+        marked = Speakers("added")(data.clone())
+        words = data.node_type == NodeType.WORD
+        names = [WORD_OF[piece] for piece in data.input_ids[words].tolist()]
+        said_by[len(names)] = dict(zip(names, marked.mark[words].tolist()))
+    assert sorted(said_by) == [2, 3, 4, 5]
+    whole = said_by[5]
+    for speakers in said_by.values():
+        flipped = speakers["w0"] != whole["w0"]
+        assert speakers == {name: 3 - whole[name] if flipped else whole[name] for name in speakers}
 
 
 def test_all_cuts_come_up():

@@ -7,6 +7,7 @@ import torch
 
 from graphdep.datasets import Ubuntu
 from graphdep.datasets.base.draw import Draw
+from graphdep.datasets.selection.objectives.dialogue_augmentation import DialogueAugmentation
 from graphdep.datasets.selection.objectives.objective import Objective, as_kind
 from graphdep.datasets.selection.objectives.objective_pairs import ObjectivePairs
 from graphdep.testing.tiny_corpus import write_tiny_selection
@@ -55,9 +56,47 @@ def test_pairs_are_those_of_the_dataset_and_of_a_slice(corpus):
 def test_the_other_dialogue_is_of_another_pool(corpus):
     pairs, source = ObjectivePairs(corpus, Telling(), seed=0), Draw(random.Random(0))
     for number in range(len(corpus)):
-        assert pairs.groups[pairs._other(number, source)] != pairs.groups[number]
+        assert pairs.groups[pairs._others([number], [source])[0]] != pairs.groups[number]
     alone = ObjectivePairs(corpus[:2], Telling(), seed=0)  # a pool
-    assert [alone._other(number, source) for number in (0, 1)] == [0, 1]
+    assert alone._others([0, 1], [source] * 2) == [0, 1]
+
+
+@pytest.fixture(scope="module")
+def beginnings(tmp_path_factory):
+    """Pools that are the beginnings of dialogues, of which two begin alike."""
+    dialogues = ["hi|how are you|fine|good", "hi|what is up|nothing|ok", "stop|why|so|well", "go|where|on|no"]
+    rows = []
+    for turns in (text.split("|") for text in dialogues):
+        for end in range(1, len(turns)):
+            rows += [["1", *turns[: end + 1]], ["0", *turns[:end], "never said"]]
+    root = tmp_path_factory.mktemp("beginnings")
+    folder = root / "raw" / "ubuntu-v1"
+    folder.mkdir(parents=True)
+    (folder / "train.txt").write_text("".join("\t".join(row) + "\n" for row in rows))
+    return Ubuntu(root, "train", parser="chain", pool_size=None)
+
+
+def test_the_other_dialogue_begins_otherwise(beginnings):
+    pairs, source = ObjectivePairs(beginnings, Telling(), seed=0), Draw(random.Random(0))
+    for number in [*range(len(beginnings))] * 5:
+        assert beginnings.context(pairs._others([number], [source])[0])[0] != beginnings.context(number)[0]
+    part = beginnings[:6]  # of one dialogue alone
+    alone = ObjectivePairs(part, Telling(), seed=0)
+    assert alone._others(range(6), [source] * 6) == [*range(6)]
+
+
+def test_further_wrong_pairs_are_not_right(beginnings):
+    """And further right ones are there already."""
+    pairs = ObjectivePairs(beginnings, DialogueAugmentation(beginnings.tokens, 64, cuts=3), seed=0)
+
+    def said(data):
+        return data.input_ids.tolist()
+
+    right = [said(data) for data in beginnings if float(data.y)]
+    for epoch in range(10):
+        for number in range(len(beginnings)):
+            for data in pairs[epoch, number][1:]:
+                assert (said(data) in right) == bool(data.y)
 
 
 def test_a_batch_has_all_examples(corpus):
