@@ -112,6 +112,7 @@ def ablate(
         raise ValueError("'model' is not a setting of all runs: use --models")
     from graphdep.tasks import family_of
     from graphdep.training import TrainConfig
+    from graphdep.training.table.row_settings import row_settings
 
     if file.rows and (models or rows):
         raise ValueError(f"{config_file} has rows: --models, or --edges with several, would be others")
@@ -122,8 +123,8 @@ def ablate(
     elif rows:
         names = [TrainConfig.of_task(task).default_model()]
     own_rows = file.rows or {name: {"model": name} for name in names}
-    for row in own_rows.values():
-        o.config_of(None, {**shared, "task": task, **row}).check_sources()
+    for settings_of_row in row_settings(task, own_rows, shared).values():
+        o.config_of(None, {"task": task, **settings_of_row}).check_sources()
     for edge in rows:
         import_edges(edge)
     folder = output or Path("runs", f"ablation_{task}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
 
     from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.selection.selection_dataset import SelectionDataset
     from graphdep.explorer.answer import Answer
     from graphdep.nn.models import SelectionModel
     from graphdep.nn.pretrained import PretrainedEncoder
@@ -97,6 +98,19 @@ class SelectionFamily(TaskFamily):
 
         edges, further = super().edges(config), objective_edges(cast(SelectionConfig, config))
         return Compose([edges, *further]) if further else edges
+
+    def comparable(self, mine: Splits, other: Splits) -> bool:
+        """Models of words and of pieces rank the same pools: those whose candidates are right and wrong in
+        the same places, and of whose texts ten are the same.
+        """
+        if mine is other:
+            return True
+        one, two = (cast("SelectionDataset", splits[splits.compared]) for splits in (mine, other))
+        ours, theirs = ((data.labels().tolist(), data.groups().tolist()) for data in (one, two))
+        if ours != theirs:
+            return False
+        spread = range(0, len(one), max(1, len(one) // 10))
+        return all(one.sentences(number) == two.sentences(number) for number in spread)
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return cast("SelectionTask", task).floor(outputs, split)

@@ -33,6 +33,7 @@ from graphdep.training.runner.predictions import (
 )
 from graphdep.training.runner.processes import Processes
 from graphdep.training.runner.run import run_folder, train
+from graphdep.training.table.row_settings import row_settings
 
 # Resamples of the test between two rows; `graphdep compare` takes more.
 SAMPLES = 2000
@@ -142,7 +143,8 @@ def ablate(
             then the one model with these edges. (default: none)
         rows: Rows of your own in place of :obj:`models` and :obj:`edges`: settings by the name of the row,
             its ``"model"`` among them. (default: none)
-        settings: Settings of all runs over the models' own. (default: none)
+        settings: Settings of all runs over the models' own; a pretrained ``"encoder"`` is of those that stand
+            on one, where others are beside them. (default: none)
         reference: The model, or the edges, that the other rows are tested against. (default:
             ``"transformer"`` if it is there, else the first)
         bound: The smallest effect of interest, in units of the first metric, named before the runs: then the
@@ -185,7 +187,8 @@ def ablate(
         key: dict(rows[key]) if rows else {"model": models[0], "edges": key} if edges else {"model": key}
         for key in keys
     }
-    configs = {key: _configs(task, seeds, {**given, **own_settings[key]}) for key in keys}
+    settled = row_settings(task, own_settings, given)
+    configs = {key: _configs(task, seeds, settled[key]) for key in keys}
     processes = Processes(devices, nodes, strategy)
     with alone_in(folder, "makes a table") if processes.first else contextlib.nullcontext():
         # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package,
@@ -227,7 +230,8 @@ def ablate(
     base = table[reference]
     finished = [result for row in table.values() for result in row.results]
     # All rows of a table stand on the encoder that is given; the notes name it.
-    names = {*own.defining} - ({"encoder"} if configs[reference][0].pretrained else set())
+    named = any(config[0].pretrained for config in configs.values())
+    names = {*own.defining} - ({"encoder"} if named else set())
     changed = {name: value for name, value in given.items() if name in names}
     splits = data[keys[0]]
     comparable = {key for key in keys if family_of(task).comparable(data[key], data[reference])}

@@ -17,8 +17,10 @@ from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.tasks.selection.published import PAPER
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_selection
+from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.word_dialogues import word_dialogue
 from graphdep.training import TrainConfig, load_task, train
+from graphdep.training.table.ablation import ablate
 
 SMALL = {"hidden_channels": 8, "image_words": 8, "max_length": 32, "batch_size": 8, "accelerator": "cpu"}
 
@@ -127,3 +129,15 @@ def test_runs_share_their_data_and_have_names_of_their_own(pools) -> None:
     bert = TrainConfig.of("bert", **{**pools, "image_words": 50, "encoder": "transformer"})
     assert smn.data_settings() == bert.data_settings()
     assert len({smn.digest(), dua.digest(), dataclasses.replace(smn, accumulation="last").digest()}) == 3
+
+
+def test_a_table_of_models_of_words_and_of_pieces(pools, tmp_path) -> None:
+    """One encoder is given, for the row that stands on one; both rank the same pools, and are compared."""
+    encoder = write_tiny_encoder(tmp_path / "bert")
+    corpus = {name: pools[name] for name in ("root", "parser")}
+    settings = {**corpus, "max_length": 40, "max_epochs": 1, "accelerator": "cpu", "encoder": encoder}
+    summary = ablate("ubuntu", ["smn", "bert"], [0], tmp_path / "table", settings=settings, reference="smn")
+    first, second = summary["rows"]
+    assert [row["label"] for row in (first, second)] == ["smn", "bert"]
+    assert first["data"] != second["data"]
+    assert second["against"]["row"] == "smn"
