@@ -99,6 +99,7 @@ def train(
     from graphdep.training.runner.processes import Processes
 
     processes = Processes(devices, nodes, strategy)
+    processes.check_precision(config.precision)  # before hours of parsing
     splits = load_splits(config)
     folder = output or run_folder(config, splits, "runs")
     if resume and processes.first and not (folder / "last.ckpt").exists():

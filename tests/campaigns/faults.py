@@ -33,6 +33,7 @@ _CHOSEN = (
     "ablate",
     "save_pretrained",
 )
+FAULTS = ("full disk", "64 open files", "closed pipe", "read-only folder")
 SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 
 

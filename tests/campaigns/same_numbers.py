@@ -32,10 +32,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
-    for kind in (_backends, _convs, _odd, _parsing):
-        yield kind(bounds.part(8))
-    for kind_in in (_runs, _epochs, _predictions, _responses):
-        yield kind_in(bounds.part(8), folder)
+    for name, kind in KINDS.items():
+        if bounds.wants(name):
+            yield kind(bounds.part(len(KINDS)), folder)
 
 
 # -- attention ----------------------------------------------------------------------------------------------
@@ -50,7 +49,7 @@ def _graph(rng: random.Random) -> tuple[int, torch.Tensor]:
     return nodes, torch.tensor(pairs, dtype=torch.long).reshape(2, -1)
 
 
-def _backends(bounds: Bounds) -> Tally:
+def _backends(bounds: Bounds, folder: Path) -> Tally:
     """Every backend in 32 and 16 bits against float64, with gradients."""
     tally, rng = Tally("numbers", "backends, with gradients", bounds.seed), bounds.random("backends")
     with timed(tally):
@@ -72,7 +71,7 @@ def _backends(bounds: Bounds) -> Tally:
     return tally
 
 
-def _convs(bounds: Bounds) -> Tally:
+def _convs(bounds: Bounds, folder: Path) -> Tally:
     """Every conv in 32 and 16 bits: finite outputs and gradients of its inputs and weights."""
     tally, rng = Tally("numbers", "convs, with gradients", bounds.seed), bounds.random("convs")
     names = [name for name in convs.__all__ if name != "ConstituentConv"]
@@ -101,7 +100,7 @@ def _convs(bounds: Bounds) -> Tally:
     return tally
 
 
-def _odd(bounds: Bounds) -> Tally:
+def _odd(bounds: Bounds, folder: Path) -> Tally:
     """NaN and infinity are seen where they come in, and by edges stay there: rows that do not see them are as
     without them. Dense blocks multiply by weights of 0 as well, so that more rows may have them: a row is as
     without them, or says so.
@@ -215,7 +214,7 @@ def _epochs(bounds: Bounds, folder: Path) -> Tally:
     return steps.tally
 
 
-def _parsing(bounds: Bounds) -> Tally:
+def _parsing(bounds: Bounds, folder: Path) -> Tally:
     """The bundled parser on a stream of texts, no two of which are the same."""
     from graphdep.parsing import resolve_parser
 
@@ -266,6 +265,17 @@ def _tiny_run(folder: Path, **settings: Any) -> Any:
     given = {**SIZES, "max_epochs": 1, **write_tiny_sst(folder / "sst-memory"), **settings}
     return TrainConfig.of("dt", task="sst", **given)
 
+
+KINDS = {
+    "backends, with gradients": _backends,
+    "convs, with gradients": _convs,
+    "NaN and infinity": _odd,
+    "same seed, other process and 2 threads": _runs,
+    "memory of training, in epochs": _epochs,
+    "memory of parsing, in hundreds of texts": _parsing,
+    "memory of predictions, in hundreds": _predictions,
+    "memory of responses, in hundreds": _responses,
+}
 
 if __name__ == "__main__":
     main(__doc__ or "", run, count=2000)

@@ -72,7 +72,7 @@ def test_hostile_files(tmp_path):
 def test_numbers(tmp_path):
     bounds = Bounds(count=60)
     parts = (same_numbers._backends, same_numbers._convs, same_numbers._odd)
-    assert not found([part(bounds) for part in parts])
+    assert not found([part(bounds, tmp_path) for part in parts])
 
 
 def test_cases_are_those_of_the_seed(tmp_path):
@@ -97,6 +97,22 @@ def test_the_table_keeps_the_rows_of_other_campaigns(tmp_path):
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "| b | y | 1 | 0 | 0 | 0 | 0 | 1 |" in text
+
+
+def test_the_committed_table_has_what_is_tried(tmp_path):
+    """A kind that is new or renamed has to be run; one that is gone leaves the table."""
+    tried = {
+        "bad input": {reader.name for reader in bad_input.readers(tmp_path)},
+        "kill anywhere": {work.name for work in kill_anywhere.works(tmp_path)},
+        "two at once": {*two_at_once._CHOSEN, *two_at_once.THREADS},
+        "faults": {*faults.FAULTS, *faults.SIGNALS},
+        "numbers": {*same_numbers.KINDS},
+        "hostile files": {"crafted"},
+    }
+    found: dict[str, set[str]] = {}
+    for row in read_table():
+        found.setdefault(row["campaign"], set()).add(row["kind"])
+    assert found == tried
 
 
 def test_the_committed_table_is_that_of_the_page_and_nothing_failed():

@@ -18,15 +18,17 @@ from works import SIZES, Work, works
 
 _CHOSEN = ("parse, one process", "dataset processing", "pairs on disk", "train, sentences", "ablate")
 
+THREADS = ("threads on one parser", "threads on one predictor")
+
 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     chosen = [work for work in works(folder) if work.name in _CHOSEN]
     parts = len(chosen) + 2
     for work in filter(lambda work: bounds.wants(work.name), chosen):
         yield _two(work, bounds.part(parts), folder)
-    if bounds.wants("threads on one parser"):
+    if bounds.wants(THREADS[0]):
         yield _parser(bounds.part(parts))
-    if bounds.wants("threads on one predictor"):
+    if bounds.wants(THREADS[1]):
         yield _predictor(bounds.part(parts), folder)
 
 
@@ -70,7 +72,7 @@ def _global() -> tuple[int, int, str]:
 def _parser(bounds: Bounds) -> Tally:
     from graphdep.parsing import resolve_parser
 
-    tally, parser = Tally("two at once", "threads on one parser", bounds.seed), resolve_parser("bundled")
+    tally, parser = Tally("two at once", THREADS[0], bounds.seed), resolve_parser("bundled")
     texts = [f"The dog {number} chased a cat." for number in range(8)]
     with timed(tally):
         expected, before = [parser.parse([text]) for text in texts], _global()
@@ -87,7 +89,7 @@ def _predictor(bounds: Bounds, folder: Path) -> Tally:
     from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
 
-    tally = Tally("two at once", "threads on one predictor", bounds.seed)
+    tally = Tally("two at once", THREADS[1], bounds.seed)
     settings = {**SIZES, **write_tiny_sst(folder / "sst-threads"), "max_epochs": 1}
     config = TrainConfig.of("dt", task="sst", **settings)
     model = load(train(config, folder / "run")["checkpoint"], parser="chain")

@@ -18,7 +18,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
         columns: Columns that it must have, among others.
 
     Raises:
-        ValueError: If it is no Parquet file, or a column is missing or there twice.
+        ValueError: If it is no Parquet file, a text in it is not UTF-8, or a column is missing or there twice.
         ImportError: If pyarrow is not there.
     """
     try:
@@ -31,6 +31,8 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
             check_header(path, file.schema_arrow.names, columns)
             rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches())
             yield from enumerate(rows, start=1)
+    except UnicodeDecodeError as error:  # nothing checks that what is called text in such a file is some
+        raise ValueError(f"{path}: a text or a name that is not UTF-8 (got {error.object[:100]!r})") from None
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise

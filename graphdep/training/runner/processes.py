@@ -71,6 +71,14 @@ class Processes:
                 return launcher().global_rank()
         return LightningEnvironment().node_rank() * self.devices + LightningEnvironment().local_rank()
 
+    def check_precision(self, precision: str) -> None:
+        """Raises :class:`ValueError` where each process would find out for itself what is fast."""
+        if self.count > 1 and precision == "auto":
+            raise ValueError(
+                f"'precision' must be said where {self.count} processes train, such as 32-true or "
+                "bf16-mixed (got 'auto')"
+            )
+
     def end_with_first(self) -> None:
         """Lets this process end, whatever it is doing, when the one that started it is gone: one that waits
         for others to meet would wait for days. A launcher ends its processes itself.

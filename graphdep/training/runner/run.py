@@ -131,11 +131,7 @@ def train(
     """
     folder, processes = Path(folder), Processes(devices, nodes, strategy)
     processes.end_with_first()
-    if processes.count > 1 and config.precision == "auto":
-        raise ValueError(
-            f"'precision' must be said where {processes.count} processes train, such as 32-true or "
-            "bf16-mixed (got 'auto')"
-        )
+    processes.check_precision(config.precision)
     told = _Telling(title, console, tuple(callbacks), logger, log_every)
     splits = splits or load_splits(config)
     with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():

@@ -83,3 +83,13 @@ def test_every_family_reads_it(tmp_path):
     spans = write(tmp_path / "s.parquet", rows)
     made = OwnSpans(tmp_path / "s", train=spans, val=spans, parser="chain")
     assert made[0].mark.tolist() == [0, 1, 0, 2]
+
+
+@pytest.mark.parametrize("of", [b"dull", b"text"])
+def test_what_is_not_utf8_is_named(tmp_path, of):
+    """Of a cell and of a column: nothing in the format forbids it."""
+    path = write(tmp_path / "t.parquet", {"text": ["dull"], "label": ["bad"]})
+    path.write_bytes(path.read_bytes().replace(of, b"\xe4" + of[1:]))
+    with pytest.raises(ValueError, match=r"t.parquet: .*not UTF-8 .got b'.xe4") as found:
+        list(read_text_rows(path, ["text", "label"]))
+    assert not isinstance(found.value, UnicodeDecodeError)
