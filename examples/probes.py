@@ -16,14 +16,14 @@ import torch
 from torch_geometric import seed_everything
 from torch_geometric.loader import DataLoader
 
-from graphdep import NodeType, RelationVocab
+from graphdep import RelationVocab
 from graphdep.datasets import Probes
 from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
 from graphdep.datasets.labels.probes.probe_sights import PROBE_SIGHTS
 from graphdep.datasets.labels.probes.probe_theory import ceilings
 from graphdep.nn.attention import RelationKeyValue, edge_attention
 from graphdep.nn.conv import AttentionConv, GATEConv, GatedRelationConv, LISAConv
-from graphdep.nn.models import GraphTransformer, TokenModel
+from graphdep.nn.models import GraphTransformer, RelationEmbedding, TokenModel
 from graphdep.transforms import resolve
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -51,23 +51,19 @@ class G2GConv(AttentionConv):
         return edge_attention(*self.project(x), edges.edge_index, layout=edges, **own).flatten(1)
 
 
-def with_relation_words(data):  # after those of words
-    data.input_ids = data.input_ids + WORDS * (data.node_type == NodeType.RELATION)
-    del data.arc_node_index
-    return data
-
-
 def measured(name: str, layers: int, function: str, seed: int, sentences: int, epochs: int) -> float:
     seed_everything(seed)
     sight, options = PROBE_SIGHTS[name][0], {"function": function, "sentences": sentences}
     train, test = (Probes("datasets/probes", split, **options) for split in ("train", "test"))
-    other = {"gate": resolve("gate", max_distance=2), "dam": lambda b: with_relation_words(sight.edges(b))}
+    other = {"gate": resolve("gate", max_distance=2)}
     own = {"gate": (GATEConv, {"max_distance": [1, 1, 2, 2]}), "lisa": (LISAConv, {}), "g2g": (G2GConv, {})}
     usual = (GatedRelationConv, {"num_relations": RELATIONS}) if sight.types else (AttentionConv, {})
     (conv, given), edges = own.get(name, usual), other.get(name, sight.edges)
     sizes = {"hidden_channels": 64, "ff_channels": 128, "num_layers": layers, "dropout": 0.0}
     own_conv, positions = lambda layer: conv(64, 16, 4, **given), sight.position
     encoder = GraphTransformer(WORDS + RELATIONS, own_conv, position_embedding=positions, **sizes)
+    if name == "dam":  # drawn as the vectors of words are
+        encoder.add_relations(RelationEmbedding(RELATIONS, 64, type_embedding=False, std=64**-0.5))
     model = TokenModel(encoder.add_marks(2) if train.marks else encoder, train.num_classes, dropout=0.0)
     batches = [edges(batch) for batch in DataLoader(train, 64, shuffle=True)]  # once for all epochs
     optimizer = torch.optim.Adam(model.parameters(), lr=0.002)

@@ -65,6 +65,8 @@ def test_a_command_that_is_asked_to_end_leaves_nothing_half_written(tmp_path, nu
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell that has put this test into the background has it ignore Ctrl-C, and so its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdin is not None
     child.stdin.write("A text of a few words .\n" * 600)  # more than a shard

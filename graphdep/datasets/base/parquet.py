@@ -18,7 +18,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
         columns: Columns that it must have, among others.
 
     Raises:
-        ValueError: If it is no Parquet file, a text in it is not UTF-8, or a column is missing or there twice.
+        ValueError: If it is no Parquet file, a text is not UTF-8, or a column is missing or there twice.
         ImportError: If pyarrow is not there.
     """
     try:

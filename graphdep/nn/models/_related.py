@@ -23,7 +23,8 @@ def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
     # To look for them by their type would stall a GPU.
     given = [data[key] for key in ("arc_node_index", "phrase_node_index") if key in data]
     related = torch.cat(given) if given else data.input_ids.new_zeros(0)
-    if data.input_ids.device.type == "cpu" and "node_type" in data:
+    on_cpu = data.input_ids.device.type == "cpu" and not torch.compiler.is_compiling()
+    if on_cpu and "node_type" in data:
         kinds = data.node_type
         found = int(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).sum())
         if found != related.numel():

@@ -190,8 +190,8 @@ def ablate(
     settled = row_settings(task, own_settings, given)
     configs = {key: _configs(task, seeds, settled[key]) for key in keys}
     processes = Processes(devices, nodes, strategy)
-    for config in configs.values():
-        processes.check_precision(config[0].precision)
+    for of_row in configs.values():
+        processes.check_precision(of_row[0].precision)
     with alone_in(folder, "makes a table") if processes.first else contextlib.nullcontext():
         # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package,
         # and that it is missing should be known before hours of parsing.

@@ -76,7 +76,7 @@ def literal(model: TreeLSTM, data: Data) -> Tensor:
             memory[node] = i.sigmoid() * u.tanh() + f.sigmoid() * memory[above]
             down[node] = o.sigmoid() * memory[node].tanh()
     rows = [torch.cat(pair) for pair in zip(h, down)]
-    words = (data.node_type == NodeType.WORD).tolist()
+    words = ((data.node_type == NodeType.WORD) & (data.word >= 0)).tolist()
     of = data.utterance.tolist()
     for root in (node for node, d in enumerate(depth) if d == 0):
         mean = [down[k] for k in range(len(depth)) if words[k] and of[k] == of[root]]
