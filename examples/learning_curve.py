@@ -109,7 +109,7 @@ def said(lines: Mapping[str, Points]) -> str:
 
 def draw(lines: Mapping[str, Points]) -> Figure:
     """A line for each encoder, a band for random trees; whiskers and band are 95% intervals over seeds."""
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    figure = Figure(figsize=(7.2, 4.9), layout="constrained")
     axes = figure.subplots()
     axes.axhline(0, color=INK, linewidth=1)
     sizes = sorted({size for points in lines.values() for size, point in points.items() if point})
@@ -133,7 +133,7 @@ def draw(lines: Mapping[str, Points]) -> Figure:
     axes.minorticks_off()
     axes.set_xlabel("training predicates")
     axes.set_ylabel("gain in test F1, points")
-    axes.legend(frameon=False)
+    figure.legend(frameon=False, loc="outside lower center", ncols=2)
     axes.grid(axis="y", color=PALE, linewidth=0.7)
     return figure
 

@@ -58,7 +58,7 @@ def read_pools(path: Path, make: Callable[[str], Utterance], *, size: int | None
     for context, group in groupby(read_rows(path), key=lambda row: row.context):
         rows = list(group)
         if size is not None and len(rows) % size:
-            text = f"the context has {len(rows)} candidates from here on instead of {size}"
+            text = f"the context has {len(rows)} candidates from here on instead of {size} (pool_size)"
             raise row_error(path, rows[0].line, text, "\t".join(context))
         for start in range(0, len(rows), size or len(rows)):
             pool = rows[start : start + (size or len(rows))]

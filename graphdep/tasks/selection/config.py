@@ -56,7 +56,8 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
             or ``"mean"``, the mean over all pieces of context and response, without special nodes. With few
             pairs [CLS] stays as good as untrained, where it was no sentence vector before
             (:class:`~graphdep.nn.models.SelectionModel`). (default: ``"cls"``)
-        max_length: Tokens of an example at most. (default: :obj:`256`, but :obj:`600` of the models that
+        max_length: Words, or pieces of a pretrained encoder, of context and response together at most; the
+            context loses its first ones. (default: :obj:`256`, but :obj:`600` of the models that
             match each utterance with the response)
         max_turns: Utterances of a context, the last ones; :obj:`None` for all. (default: :obj:`None`)
         limit_eval: Validate and test on so many pairs only, of pools spread over their splits; acts before

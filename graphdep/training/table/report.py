@@ -90,6 +90,9 @@ def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     known = family_of(summary["task"]).columns.get(summary["task"], ())
     if _compared_on(summary) != "test":
         known = tuple(dict.fromkeys(name.replace("test_", "val_") for name in known))
+    there = {name for row in summary["rows"] for name in row["metrics"]}
+    if there and not there.issuperset(known):  # pools of another size have other scores
+        known = ()
     return known or tuple(
         sorted(_floors(summary).get("no skill", {}), key=lambda name: not name.startswith("test_"))
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.train_config import TrainConfig
 
 
@@ -27,10 +28,19 @@ def row_settings(
         >>> row_settings("sick-e", rows, {"encoder": "some/bert"})
         {'transformer': {'model': 'transformer'}, 'bert': {'encoder': 'some/bert', 'model': 'bert'}}
     """
-    stand_on_one = {name: TrainConfig.of(row["model"], task=task).pretrained for name, row in rows.items()}
-    given = shared.get("encoder")
-    foreign = given is not None and given not in getattr(TrainConfig.of_task(task), "encoders", {})
-    if not (foreign and any(stand_on_one.values())):
-        return {name: {**shared, **row} for name, row in rows.items()}
+    kind, given = TrainConfig.of_task(task), shared.get("encoder")
+    whole = {name: {**shared, **row} for name, row in rows.items()}
+    if given is None or given in kind.encoders:
+        return whole
+    stand_on_one = {name for name, row in rows.items() if _usual_encoder(kind, row) not in kind.encoders}
     without = {name: value for name, value in shared.items() if name != "encoder"}
-    return {name: {**(shared if stand_on_one[name] else without), **row} for name, row in rows.items()}
+    return {
+        name: whole[name] if name in stand_on_one or not stand_on_one else {**without, **row}
+        for name, row in rows.items()
+    }
+
+
+def _usual_encoder(kind: type[TrainConfig], row: Mapping[str, Any]) -> Any:
+    """What the row's model stands on where nothing else is said."""
+    usual = kind.__dataclass_fields__["encoder"].default
+    return resolve_model(str(row["model"]), kind.models).overrides.get("encoder", usual)

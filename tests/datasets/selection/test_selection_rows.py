@@ -65,7 +65,7 @@ def test_pools_of_one_size(tmp_path):
     rows = [f"{int(number % 2 == 0)}\ta\t{number}" for number in range(4)]
     path = put(tmp_path, *rows, "1\tb\tx", "0\tb\ty")
     assert [pool.labels for pool in read_pools(path, given_words, size=2)] == [(1, 0)] * 3
-    message = r"test\.txt:5: the context has 2 candidates from here on instead of 4 \(got 'b'\)"
+    message = r"test\.txt:5: the context has 2 candidates from here on instead of 4 \(pool_size\) \(got 'b'\)"
     with pytest.raises(ValueError, match=message):
         list(read_pools(path, given_words, size=4))
 

@@ -21,6 +21,7 @@ from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.testing.word_dialogues import word_dialogue
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.table.ablation import ablate
+from graphdep.training.table.report import write_report
 
 SMALL = {"hidden_channels": 8, "image_words": 8, "max_length": 32, "batch_size": 8, "accelerator": "cpu"}
 
@@ -141,3 +142,18 @@ def test_a_table_of_models_of_words_and_of_pieces(pools, tmp_path) -> None:
     assert [row["label"] for row in (first, second)] == ["smn", "bert"]
     assert first["data"] != second["data"]
     assert second["against"]["row"] == "smn"
+
+
+def test_a_table_on_pools_of_another_size(tmp_path) -> None:
+    """Their scores have other names than those of ten candidates."""
+    lines = [f"{int(n == k)}\tann saw bob {k}\tbob met {n}\n" for k in range(6) for n in range(k, k + 4)]
+    (tmp_path / "raw").mkdir()
+    for name in ("train", "valid", "test"):
+        (tmp_path / "raw" / f"{name}.txt").write_text("".join(lines))
+    settings = {"raw_from": str(tmp_path / "raw"), "root": str(tmp_path / "own"), "parser": "chain"}
+    settings |= {"pool_size": None, "max_epochs": 1, **SMALL}
+    summary = ablate("ubuntu", ["smn", "dua"], [0], tmp_path / "table", settings=settings)
+    files = write_report(summary, tmp_path / "table")
+    assert "test_R4@1" in (tmp_path / "table" / "table.md").read_text()
+    assert "test_R10@1" not in (tmp_path / "table" / "table.csv").read_text()
+    assert {"plot"} <= {*files}
