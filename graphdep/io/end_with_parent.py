@@ -9,13 +9,13 @@ import threading
 import time
 
 
-def end_with_parent(*, however_started: bool = False) -> None:
+def end_with_parent(number: int | None = None) -> None:
     """Ends this process, whatever it is doing, when the one that started it is gone, however: a worker that
     waits for the next job holds the pipe itself, and would never hear of it.
 
     Args:
-        however_started: Also where nobody of :mod:`multiprocessing` started this process: within a second of
-            its becoming somebody else's child. Without it nothing happens then. (default: :obj:`False`)
+        number: The process that started this one, where nobody of :mod:`multiprocessing` did; it may be gone
+            already. Without it nothing happens then. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.io.end_with_parent import end_with_parent
@@ -24,8 +24,8 @@ def end_with_parent(*, however_started: bool = False) -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_wait, args=(parent,), daemon=True).start()
-    elif however_started:
-        _watch_once(os.getppid())
+    elif number is not None:
+        _watch_once(number)
 
 
 def _wait(parent: multiprocessing.process.BaseProcess) -> None:

@@ -11,8 +11,9 @@ from graphdep.io.end_with_parent import end_with_parent
 
 OTHER = """
 import subprocess, sys
-work = "from graphdep.io.end_with_parent import end_with_parent; end_with_parent(however_started=True)"
-work += "; import time; print('ready', flush=True); time.sleep(600)"
+import os
+work = "from graphdep.io.end_with_parent import end_with_parent; import sys, time"
+work += f"; print('ready', flush=True); time.sleep({late}); end_with_parent({os.getpid()}); time.sleep(600)"
 child = subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE)
 child.stdout.readline()
 print(child.pid, flush=True)
@@ -39,7 +40,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-@pytest.mark.parametrize("starts", [START, OTHER])
+@pytest.mark.parametrize("starts", [START, *(OTHER.replace("{late}", late) for late in ("0", "3"))])
 def test_a_process_ends_with_the_one_that_started_it(tmp_path, how, starts):
     script = tmp_path / "start.py"
     script.write_text(starts, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,6 +23,7 @@ from graphdep.io.limits import check_whole
 # The others wait while the first one scores, however long that takes.
 _PATIENCE = timedelta(days=30)
 _STRATEGIES = ("auto", "ddp")
+_STARTED_BY = "GRAPHDEP_STARTED_BY"
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,16 @@ class Processes:
             )
 
     def end_with_first(self) -> None:
-        """Lets this process end, whatever it is doing, when the one that started it is gone: one that waits
-        for others to meet would wait for days. A launcher ends its processes itself.
+        """Lets this process end, whatever it is doing, when the one that started it is gone, or was before
+        this one knew: one that waits for others to meet would wait for days. A launcher ends its processes
+        itself.
         """
-        by_launcher = TorchElasticEnvironment.detect() or SLURMEnvironment.detect()
-        if self.count > 1 and LightningEnvironment().local_rank() > 0 and not by_launcher:
-            end_with_parent(however_started=True)
+        if self.count == 1 or TorchElasticEnvironment.detect() or SLURMEnvironment.detect():
+            return
+        if LightningEnvironment().local_rank() == 0:
+            os.environ[_STARTED_BY] = str(os.getpid())  # for those that it starts
+        elif _STARTED_BY in os.environ:
+            end_with_parent(int(os.environ[_STARTED_BY]))
 
     @property
     def first(self) -> bool:
