@@ -165,7 +165,7 @@ def _signal(name: str, number: int, chosen: list[Work], bounds: Bounds, folder: 
             time.sleep(rng.uniform(0.2, 1) * took)
             kill(child, number)
             code = wait(child, PATIENCE)
-            begun = code != -number or _text(log)  # before a command begins, nobody handles it
+            begun = code not in (-number, 128 + number) or _text(log)  # before, nobody says anything
             if code != 0 and begun:
                 tally.add(*_judge_interrupted(work, code, 128 + number, log, expected))
         shutil.rmtree(chosen[0].folder)
