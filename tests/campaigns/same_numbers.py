@@ -222,9 +222,7 @@ def _parsing(bounds: Bounds, folder: Path) -> Tally:
 
     steps, parser = _Steps("parsing, in hundreds of texts", 1000, bounds), resolve_parser("bundled")
     with timed(steps.tally):
-        texts = (
-            f"The dog {number % 500} chased {number // 500} cats." for number in range(100 * steps.most)
-        )
+        texts = (f"The dog {number % 500} chased {number // 500} cats." for number in range(100 * steps.most))
         for number, _ in enumerate(parser.iter_parse(texts), 1):
             if number % 100 == 0:
                 steps.add()
