@@ -51,9 +51,8 @@ class ErrorGroup(TyperGroup):
 def describe(error: BaseException) -> str:
     """An error in one line; what a user cannot have caused keeps its name and says how to see more."""
     text = " ".join(str(error).split())
-    if type(error) is ValueError or type(error).__name__ in _OF_USERS:
-        return text
-    if isinstance(error, ValueError) and type(error).__module__.startswith("graphdep."):
+    ours = isinstance(error, ValueError) and type(error).__module__.startswith("graphdep.")
+    if ours or type(error) is ValueError or type(error).__name__ in _OF_USERS:
         return text
     if type(error) is ImportError and "install" in text:  # an extra that is not there; the text names it
         return text

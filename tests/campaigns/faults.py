@@ -33,21 +33,13 @@ _CHOSEN = (
     "ablate",
     "save_pretrained",
 )
-FAULTS = ("full disk", "64 open files", "closed pipe", "read-only folder")
 SIGNALS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 
 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
     chosen = [work for work in works(folder) if work.name in _CHOSEN]
-    faults: dict[str, Callable[[random.Random, Work], Callable[[], object]]] = {
-        "full disk": _full_disk,
-        "64 open files": _few_files,
-        "closed pipe": _closed_pipe,
-    }
-    if os.geteuid() == 0:
-        faults["read-only folder"] = _read_only
-    for name, fault in faults.items():
-        if bounds.wants(name):
+    for name, fault in FAULTS.items():
+        if bounds.wants(name) and (fault is not _read_only or os.geteuid() == 0):
             yield _fault(name, fault, chosen, bounds.part(6), folder)
     commands = [work for work in chosen if work.name in ("parse, one process", "train, sentences", "ablate")]
     for name, number in SIGNALS.items():
@@ -101,6 +93,14 @@ def _read_only(rng: random.Random, work: Work) -> Callable[[], object]:
         return work.action()
 
     return action
+
+
+FAULTS: dict[str, Callable[[random.Random, Work], Callable[[], object]]] = {
+    "full disk": _full_disk,
+    "64 open files": _few_files,
+    "closed pipe": _closed_pipe,
+    "read-only folder": _read_only,
+}
 
 
 def _fault(

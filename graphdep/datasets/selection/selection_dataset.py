@@ -40,6 +40,7 @@ from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab, VocabTokens
 
 logger = logging.getLogger("graphdep.datasets")
 
+# Pairs that tell whether contexts are cut: to build them takes a moment, and all of them a pass.
 _LOOKED_AT = 200
 
 
