@@ -87,8 +87,8 @@ def test_one_size_is_no_curve(tmp_path, curve):
 def test_the_picture_knows_what_it_is_of(tmp_path, curve):
     lines = write(tmp_path, curve, ("500", "5000"))
     figure = curve.draw(lines)
-    (axes,) = figure.axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+    (axes,), (legend,) = figure.axes, figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
         curve.BAND,
         "from scratch",
         "from scratch, over a BiLSTM",
