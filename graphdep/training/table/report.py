@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,18 +121,21 @@ def markdown(summary: dict[str, Any]) -> str:
 
 
 def rich_table(summary: dict[str, Any]) -> Table:
-    """The table for a terminal of 80 columns: its main metric alone."""
+    """The table for a terminal of 80 columns: its main metric alone. Numbers are never cut: names and verdicts
+    go on in the next line.
+    """
     header, rows = table_cells(summary)
     table = Table(title=f"{summary['title']}{_on(summary)}: mean ± std", box=SIMPLE)
     hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
     hidden |= {name for name in header if name.startswith("paper")} if summary["paper"] is None else set()
     shown = [place for place, name in enumerate(header) if name not in hidden]
+    under = len(shown) > 5  # with a verdict or a paper, what goes with a number stands under it
     for place in shown:
-        name = header[place].replace("_", " ").replace(VISIBLE, VISIBLE.replace(" ", "\n"))
-        fixed = header[place] != VERDICT
-        table.add_column(name, justify="right" if place and fixed else "left", no_wrap=fixed)
+        name, words = header[place].replace("_", " "), header[place] in (header[0], VERDICT)
+        name = name if name == DIFFERENCE and not under else name.replace(" ", "\n")
+        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for cells in rows:
-        table.add_row(*(cells[place] for place in shown))
+        table.add_row(*(re.sub(r" (?=\[|±)", "\n", cells[place]) if under else cells[place] for place in shown))
     return table
 
 

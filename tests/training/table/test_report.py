@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import io
 from typing import ClassVar
+
+import pytest
+from rich.console import Console
 
 from graphdep.cli.output import print_scores
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.family.family import TaskFamily
-from graphdep.training.table.report import markdown, table_cells
+from graphdep.training.table.report import markdown, rich_table, table_cells
 
 
 class Counting(TaskFamily):
@@ -114,3 +118,19 @@ def test_rows_that_are_no_better_than_counting_are_named(monkeypatch):
         "- WARNING even: test_accuracy 0.5000 is no better than by counting 0.5000",
         "- WARNING bad: test_accuracy 0.3750 is no better than by counting 0.5000",
     ]
+
+
+@pytest.mark.parametrize("more", [{}, {"bound": 0.01}])
+@pytest.mark.parametrize("paper", [None, {"rows": {"dt": 0.9}, "split": "test", "metric": "accuracy"}])
+def test_numbers_are_whole_in_a_terminal_of_80_columns(more, paper):
+    compared = {"difference": -0.4175, "interval": (-0.5219, -0.3131), "smallest_visible": 0.1383}
+    row = {"name": "dt", "label": "dt-nolevel-nopos@random-labels", "model": "dt", "n": 2, "failed": {}}
+    row |= {"metrics": {"test_accuracy": {"mean": 0.4188, "std": 0.0265, "values": []}}}
+    row |= {"parameters": 1, "epochs": 1, "seconds_per_epoch": 1}
+    row |= {"against": compared | {"verdict": "no effect larger than 0.01"}}
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    console.print(rich_table(summary(rows=[row], paper=paper, **more)))
+    said = console.file.getvalue()
+    numbers = ["0.4188", "± 0.0265", "-0.4175", "[-0.5219, -0.3131]", "0.1383", *(["0.9000"] if paper else [])]
+    assert [number for number in numbers if number not in said] == []
+    assert "…" not in said
