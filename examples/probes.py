@@ -2,6 +2,7 @@
 
     python examples/probes.py --epochs 0  # theory alone; with --epochs 20 and no other options hours
     python examples/probes.py --functions governor depth --edges dt dra --layers 2
+    python examples/probes.py --projective --edges constituents dt  # no theory of these
 
 What stands in --output is not done again. A cell has the measured accuracy and the best that theory allows:
 from what comes step by step along the tree, and from all (graphdep/datasets/labels/probes/probe_sights.py).
@@ -19,23 +20,29 @@ from torch_geometric.loader import DataLoader
 from graphdep import RelationVocab
 from graphdep.datasets import Probes
 from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
-from graphdep.datasets.labels.probes.probe_sights import PROBE_SIGHTS
+from graphdep.datasets.labels.probes.probe_sights import PHRASE_SIGHTS, PROBE_SIGHTS
 from graphdep.datasets.labels.probes.probe_theory import ceilings
 from graphdep.nn.attention import RelationKeyValue, edge_attention
 from graphdep.nn.conv import AttentionConv, GATEConv, GatedRelationConv, LISAConv
 from graphdep.nn.models import GraphTransformer, RelationEmbedding, TokenModel
 from graphdep.transforms import resolve
+from graphdep.vocab import PhraseVocab
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--functions", nargs="*", default=[*PROBE_FUNCTIONS], choices=[*PROBE_FUNCTIONS])
-parser.add_argument("--edges", nargs="*", default=[*PROBE_SIGHTS], choices=[*PROBE_SIGHTS])
+parser.add_argument("--edges", nargs="*", default=[*PROBE_SIGHTS], choices=[*PROBE_SIGHTS, *PHRASE_SIGHTS])
 parser.add_argument("--layers", nargs="*", type=int, default=[1, 2, 3])
 parser.add_argument("--sentences", type=int, default=5000, help="to train on")
 parser.add_argument("--epochs", type=int, default=20, help="0 for theory alone")
 parser.add_argument("--seeds", type=int, default=1)
 parser.add_argument("--walks", type=int, default=128, help="of theory; 0 for none")
+parser.add_argument("--projective", action="store_true", help="trees of which phrases are read")
 parser.add_argument("--output", type=Path, default=Path("runs", "probes.jsonl"))
 args, WORDS, RELATIONS = parser.parse_args(), 100, len(RelationVocab())
+LABELS = {"dam": RELATIONS, "constituents": len(PhraseVocab())}  # of nodes that are no words
+args.walks = 0 if args.projective else args.walks
+if {*args.edges} & {*PHRASE_SIGHTS} and not args.projective:
+    parser.error("edges that read constituents need --projective")
 
 
 class G2GConv(AttentionConv):
@@ -53,7 +60,8 @@ class G2GConv(AttentionConv):
 
 def measured(name: str, layers: int, function: str, seed: int, sentences: int, epochs: int) -> float:
     seed_everything(seed)
-    sight, options = PROBE_SIGHTS[name][0], {"function": function, "sentences": sentences}
+    sight, options = PHRASE_SIGHTS.get(name) or PROBE_SIGHTS[name][0], {"sentences": sentences}
+    options |= {"function": function, "projective": args.projective, "constituents": name in PHRASE_SIGHTS}
     train, test = (Probes("datasets/probes", split, **options) for split in ("train", "test"))
     other = {"gate": resolve("gate", max_distance=2)}
     own = {"gate": (GATEConv, {"max_distance": [1, 1, 2, 2]}), "lisa": (LISAConv, {}), "g2g": (G2GConv, {})}
@@ -62,8 +70,8 @@ def measured(name: str, layers: int, function: str, seed: int, sentences: int, e
     sizes = {"hidden_channels": 64, "ff_channels": 128, "num_layers": layers, "dropout": 0.0}
     own_conv, positions = lambda layer: conv(64, 16, 4, **given), sight.position
     encoder = GraphTransformer(WORDS + RELATIONS, own_conv, position_embedding=positions, **sizes)
-    if name == "dam":  # drawn as the vectors of words are
-        encoder.add_relations(RelationEmbedding(RELATIONS, 64, type_embedding=False, std=64**-0.5))
+    if name in LABELS:  # drawn as the vectors of words are
+        encoder.add_relations(RelationEmbedding(LABELS[name], 64, type_embedding=False, std=64**-0.5))
     model = TokenModel(encoder.add_marks(2) if train.marks else encoder, train.num_classes, dropout=0.0)
     batches = [edges(batch) for batch in DataLoader(train, 64, shuffle=True)]  # once for all epochs
     optimizer = torch.optim.Adam(model.parameters(), lr=0.002)
@@ -85,7 +93,7 @@ def theory(name: str, layers: int, kind: int, walks: int) -> dict[str, float]:
 
 
 def cell(make, *values):
-    key = " ".join(map(str, [make.__name__, *values]))
+    key = " ".join(map(str, [make.__name__, *values, *["projective"] * args.projective]))
     if key not in done:
         done[key] = make(*values)
         with args.output.open("a") as file:

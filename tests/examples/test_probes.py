@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets.labels.probes import probe_theory
-from graphdep.datasets.labels.probes.probe_sights import PROBE_SIGHTS
+from graphdep.datasets.labels.probes.probe_sights import PHRASE_SIGHTS, PROBE_SIGHTS
 
 ROOT = Path(__file__).parents[2]
 TINY = ("--sentences", 10, "--epochs", 1, "--walks", 0, "--layers", 1)
@@ -27,6 +27,16 @@ def test_every_row_runs(run, function):
     assert table[0] == f"| edges | layers | {function} |"
     assert [line.split(" | ")[0].removeprefix("| ") for line in table[2:]] == [*PROBE_SIGHTS]
     assert all(0 <= float(line.split(" | ")[2].removesuffix(" |")) <= 1 for line in table[2:])
+
+
+def test_phrases_are_read_where_words_stand_together(run, example):
+    rows = ("--edges", *PHRASE_SIGHTS, "dt", "--functions", "relation")
+    table = run(*rows, "--projective", "--sentences", 400, "--epochs", 8, "--layers", 2)
+    scores = [float(line.split(" | ")[2].removesuffix(" |")) for line in table[2:]]
+    assert len(scores) == 3
+    assert scores[0] > 0.6  # the label of the smallest phrase around a word
+    assert scores[1] < 0.35  # which phrases there are, not their labels
+    assert "need --projective" in example("probes.py", *rows, returncode=2).stderr
 
 
 def test_what_is_done_is_not_done_again(run, tmp_path):
@@ -58,4 +68,4 @@ def test_the_governor_is_read_where_it_can_be(run):
 
 
 def test_it_stays_short():
-    assert len((ROOT / "examples" / "probes.py").read_text().splitlines()) <= 110
+    assert len((ROOT / "examples" / "probes.py").read_text().splitlines()) <= 115

@@ -28,9 +28,9 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
             (default: ``"upos"``)
         absent: Label of words without it, which are then scored; for keys that mark some words only.
             (default: :obj:`None`)
-        form, name, verbs, train_from, ud_from, nominals, function, sentences, data_seed: Options of single
-            corpora, as their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the ``seed`` of
-            generated data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
+        form, name, verbs, train_from, ud_from, nominals, function, sentences, projective, data_seed: Options
+            of single corpora, as their classes in :mod:`graphdep.datasets` have them (``data_seed`` is the
+            ``seed`` of generated data); :obj:`None` for the corpus' own default. (default: :obj:`None`)
         trees: ``"gold"`` for the corpus' own trees; ``"parser"`` for those of :obj:`parser`, which is read
             for nothing else where a corpus has its own. Controls replace the trees. (default: ``"gold"``, or
             ``"parser"`` where a corpus has none)
@@ -66,6 +66,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     ud_from: str | None = setting(None, place=True)
     function: str | None = setting(None, later=True)
     sentences: int | None = setting(None, later=True)
+    projective: bool | None = setting(None, later=True)
     nominals: str | None = setting(None, later=True)
     data_seed: int | None = setting(None, later=True)
     trees: str = "gold"
@@ -87,6 +88,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
             "nominals": "nominals",
             "function": "function",
             "sentences": "sentences",
+            "projective": "projective",
             "data_seed": "seed",  # that of a run is another one
         }
     )

@@ -121,8 +121,8 @@ def markdown(summary: dict[str, Any]) -> str:
 
 
 def rich_table(summary: dict[str, Any]) -> Table:
-    """The table for a terminal of 80 columns: its main metric alone. Numbers are never cut: names and verdicts
-    go on in the next line.
+    """The table for a terminal of 80 columns: its main metric alone. No number is cut; names and
+    verdicts go on in the next line.
     """
     header, rows = table_cells(summary)
     table = Table(title=f"{summary['title']}{_on(summary)}: mean ± std", box=SIMPLE)
@@ -135,7 +135,9 @@ def rich_table(summary: dict[str, Any]) -> Table:
         name = name if name == DIFFERENCE and not under else name.replace(" ", "\n")
         table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for cells in rows:
-        table.add_row(*(re.sub(r" (?=\[|±)", "\n", cells[place]) if under else cells[place] for place in shown))
+        table.add_row(
+            *(re.sub(r" (?=\[|±)", "\n", cells[place]) if under else cells[place] for place in shown)
+        )
     return table
 
 

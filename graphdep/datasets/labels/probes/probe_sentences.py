@@ -11,6 +11,10 @@ from graphdep.sentence import Sentence
 
 RELATIONS = ("nsubj", "obj", "obl", "advcl", "amod", "det", "acl", "conj")
 """The relations of arcs, all equally frequent; the root word has ``root``."""
+PHRASES = dict(
+    zip(("root", *RELATIONS), ("S", "NP", "VP", "PP", "SBAR", "ADJP", "QP", "NX", "UCP"), strict=True)
+)
+"""The label of the constituent of a word with all below it, by the word's relation; the names say nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,9 @@ class ProbeSizes:
                 raise ValueError(f"{name!r} must be a whole number >= {least} (got {value!r})")
 
 
-def probe_sentences(sizes: ProbeSizes, seed: str) -> Iterator[tuple[Sentence, int]]:
+def probe_sentences(
+    sizes: ProbeSizes, seed: str, *, projective: bool = False
+) -> Iterator[tuple[Sentence, int]]:
     r"""Sentences without end, each with the number of its marked word, from 0.
 
     All is drawn evenly and apart from all else: the number of words, each word, the marked word, the relation
@@ -47,21 +53,28 @@ def probe_sentences(sizes: ProbeSizes, seed: str) -> Iterator[tuple[Sentence, in
     Args:
         sizes: How large they are.
         seed: Where chance comes from.
+        projective: The same trees, with their words in an order in which each stands together with all below
+            it: the dependents of a word and the word itself among them in an order that is drawn evenly. Each
+            word with all below it is then a constituent, whose label is that of the word's relation in
+            :data:`PHRASES`. (default: :obj:`False`)
 
     Example:
         >>> from graphdep.datasets.labels.probes.probe_sentences import ProbeSizes, probe_sentences
         >>> sentence, mark = next(probe_sentences(ProbeSizes(), "0"))
         >>> 6 <= len(sentence) <= 14 and 0 <= mark < len(sentence)
         True
+        >>> next(probe_sentences(ProbeSizes(3, 3), "0", projective=True))[0].constituents
+        [('S', 0, 3), ('PP', 1, 3), ('VP', 2, 3)]
     """
-    draw = Draw(random.Random(seed))
+    draw, order = Draw(random.Random(seed)), Draw(random.Random(f"{seed} order"))
     lengths, vocab = range(sizes.min_words, sizes.max_words + 1), range(sizes.num_words)
     while True:
         length = draw.pick(lengths)
         form = [f"w{draw.pick(vocab)}" for _ in range(length)]
         head = _tree(draw, length)
         deprel = [draw.pick(RELATIONS) if governor else "root" for governor in head]
-        yield Sentence(form, head, deprel), draw.pick(range(length))
+        sentence, mark = Sentence(form, head, deprel), draw.pick(range(length))
+        yield _projective(sentence, mark, order) if projective else (sentence, mark)
 
 
 def _tree(draw: Draw, length: int) -> list[int]:
@@ -76,3 +89,30 @@ def _tree(draw: Draw, length: int) -> list[int]:
         head.setdefault(there, here)
         here = there
     return [head[word] for word in words]
+
+
+def _projective(sentence: Sentence, mark: int, draw: Draw) -> tuple[Sentence, int]:
+    """The sentence in another order, with the constituents that it then has."""
+    dependents: list[list[int]] = [[] for _ in range(len(sentence) + 1)]
+    for word, governor in enumerate(sentence.head, 1):
+        dependents[governor].append(word)
+    constituents: list[tuple[str, int, int]] = []
+
+    def arranged(word: int, start: int) -> list[int]:
+        """A word and all below it, the first of them at a place."""
+        place, found = len(constituents), list[int]()
+        for one in draw.shuffled([word, *dependents[word]]):
+            found += [word] if one == word else arranged(one, start + len(found))
+        label = PHRASES[sentence.deprel[word - 1]]
+        constituents.insert(place, (label, start, start + len(found)))  # before those in it
+        return found
+
+    order = arranged(*dependents[0], 0)
+    place = {0: 0} | {word: number for number, word in enumerate(order, 1)}
+    moved = Sentence(
+        [sentence.form[word - 1] for word in order],
+        [place[sentence.head[word - 1]] for word in order],
+        [sentence.deprel[word - 1] for word in order],
+        constituents=constituents,
+    )
+    return moved, place[mark + 1] - 1

@@ -54,3 +54,11 @@ around it, and in principle that is enough to put the whole tree together. The s
 pairs out, so that what it reads comes step by step. Where there are no such pairs, the two are the same.
 Positions are as in the papers, which is without them for DRA.
 """
+
+PHRASE_SIGHTS: dict[str, Sight] = {
+    "constituents": Sight(resolve("constituents", implicit=True), position=True),
+    "same-constituent": Sight(resolve("same-constituent", max_height=None), position=True),
+}
+"""Rows that read the constituents of projective trees; walks among those are not made, so that there is no
+theory of them.
+"""

@@ -53,6 +53,9 @@ class Probes(LabelDataset):
         sentences: Sentences of the training split; the others have a fifth of it. (default: :obj:`5000`)
         min_words, max_words: The fewest and the most words of a sentence. (default: :obj:`6`, :obj:`14`)
         num_words: Different words. (default: :obj:`60`)
+        projective: The same trees over words in another order: each word stands together with all below it,
+            which are a constituent (:func:`probe_sentences`), for edges that read them, with
+            ``constituents=True``. (default: :obj:`False`)
         seed: Where chance comes from. (default: :obj:`0`)
         options: Further ones, see :class:`~graphdep.datasets.base.word_options.WordOptions`.
 
@@ -60,7 +63,8 @@ class Probes(LabelDataset):
         - as of :class:`~graphdep.datasets.labels.label_dataset.LabelDataset`
 
     Raises:
-        ValueError: If an option is wrong; :obj:`raw_from` is one that there is no use for.
+        ValueError: If an option is wrong; :obj:`raw_from` is one that there is no use for, and
+            :obj:`constituents` need projective trees.
 
     Example:
         >>> from graphdep.datasets import Probes
@@ -83,6 +87,7 @@ class Probes(LabelDataset):
         min_words: int = 6,
         max_words: int = 14,
         num_words: int = 60,
+        projective: bool = False,
         seed: int = 0,
         **options: Unpack[WordOptions],
     ) -> None:
@@ -96,6 +101,11 @@ class Probes(LabelDataset):
             raise ValueError(
                 f"'raw_from' is for corpora with files: this one is generated (got {options['raw_from']!r})"
             )
+        if options.get("constituents") and parser == "gold" and not projective:
+            raise ValueError(
+                "'constituents' need projective=True: else words do not stand together with those below them"
+            )
+        self.projective = projective
         self.marks = PROBE_FUNCTIONS[function].needs_mark
         self.function, self.sentences, self.seed = function, sentences, seed
         self.sizes = ProbeSizes(min_words, max_words, num_words)
@@ -103,7 +113,9 @@ class Probes(LabelDataset):
         super().__init__(root, split, parser, **options)
 
     def options(self) -> dict[str, Any]:
-        own = {"function": self.function, "sentences": self.sentences, "seed": self.seed}
+        own: dict[str, Any] = {"function": self.function, "sentences": self.sentences, "seed": self.seed}
+        if self.projective:  # left out else: what was processed before stays
+            own["projective"] = True
         return super().options() | own | vars(self.sizes)
 
     def raw_files(self, folder: Path, split: str) -> list[Path]:
@@ -118,7 +130,8 @@ class Probes(LabelDataset):
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
         function = PROBE_FUNCTIONS[self.function]
         count = self.sentences if split == "train" else -(-self.sentences // 5)
-        drawn = islice(probe_sentences(self.sizes, f"{self.seed} {split}"), count)
+        seed, projective = f"{self.seed} {split}", self.projective
+        drawn = islice(probe_sentences(self.sizes, seed, projective=projective), count)
         return [
             LabelledWords(
                 tree.form,

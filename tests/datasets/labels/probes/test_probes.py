@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS, WORD_CLASSES
-from graphdep.datasets.labels.probes.probe_sentences import RELATIONS, ProbeSizes, probe_sentences
+from graphdep.datasets.labels.probes.probe_sentences import PHRASES, RELATIONS, ProbeSizes, probe_sentences
 from graphdep.datasets.labels.probes.probes import Probes
 
 SMALL = {"sentences": 20, "min_words": 2, "max_words": 6}
@@ -163,6 +163,47 @@ def test_the_sentences_of_a_seed_are_known():
     assert (tree.form[:4], tree.head, tree.deprel[:3], mark) == KNOWN
 
 
+@given(st.integers(0, 10**6))
+def test_projective_trees_are_the_same_trees_over_words_that_stand_together(seed):
+    tree, mark = next(probe_sentences(ProbeSizes(1, 9), str(seed)))
+    moved, place = next(probe_sentences(ProbeSizes(1, 9), str(seed), projective=True))
+    assert moved.form[place] == tree.form[mark]
+    words = [*range(len(tree))]
+    arcs = sorted((one.form[word], one.deprel[word], cut(one, word)) for one in [tree] for word in words)
+    assert arcs == sorted((moved.form[word], moved.deprel[word], cut(moved, word)) for word in words)
+    spans = []
+    for word in words:
+        below = [one for one in words if word in Slow(moved, 0).up(one)]
+        assert below == [*range(below[0], below[-1] + 1)]
+        spans.append((PHRASES[moved.deprel[word]], below[0], below[-1] + 1))
+    assert moved.constituents == sorted(spans, key=lambda span: (span[1], -span[2]))
+
+
+def cut(tree: Sentence, word: int) -> str:
+    """Form of the governor."""
+    return tree.form[tree.head[word] - 1] if tree.head[word] else ""
+
+
+def test_orders_of_a_projective_tree_are_equally_likely():
+    drawn = islice(probe_sentences(ProbeSizes(3, 3), "order", projective=True), 9000)
+    flat = Counter(tuple(tree.head) for tree, _ in drawn if tree.head.count(tree.head.index(0) + 1) == 2)
+    assert sorted(flat) == [(0, 1, 1), (2, 0, 2), (3, 3, 0)]  # a root word with both others under it
+    assert max(flat.values()) < 1.15 * min(flat.values())
+
+
+def test_constituents_of_projective_trees(tmp_path):
+    options = {**SMALL, "function": "relation", "projective": True}
+    phrases = Probes(tmp_path, "val", constituents=True, **options)
+    plain = Probes(tmp_path, "val", **options)
+    assert all(one.phrase_index.size(1) == one.num_nodes - 1 for one in phrases)  # one a word
+    assert "phrase_index" not in plain[0]
+    for one, other in zip(phrases, plain, strict=True):
+        assert torch.equal(one.y, other.y)
+        assert torch.equal(one.input_ids[: other.num_nodes], other.input_ids)
+    evenly = Probes(tmp_path, "val", **SMALL)
+    assert evenly.input_ids.sort().values.equal(plain.input_ids.sort().values)
+
+
 @pytest.mark.parametrize("name", PROBE_FUNCTIONS)
 @pytest.mark.parametrize("split", ["train", "val", "test"])
 def test_the_corpus(tmp_path, name, split):
@@ -210,6 +251,7 @@ def test_what_is_described(tmp_path):
         ({"min_words": 0}, r"'min_words' must be a whole number >= 1 \(got 0\)"),
         ({"min_words": 9, "max_words": 8}, r"'max_words' must be a whole number >= 9 \(got 8\)"),
         ({"num_words": 1}, r"'num_words' must be a whole number >= 2 \(got 1\)"),
+        ({"constituents": True}, "'constituents' need projective=True"),
         ({"raw_from": "here"}, r"'raw_from' is for corpora with files.*\(got 'here'\)"),
         ({"split": "dev"}, "'split' must be one of train, val, test"),
     ],
