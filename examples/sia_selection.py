@@ -19,6 +19,7 @@ from graphdep import datasets
 from graphdep.metrics import random_floor, ranking_metrics
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.models import SIA, GraphTransformer, SelectionModel
+from graphdep.tasks.selection.equal_candidates import example_keys, shared_scores
 from graphdep.transforms import resolve
 
 CORPORA = {"ubuntu": "Ubuntu", "ubuntu-irc": "UbuntuIRC", "douban": "Douban", "ecommerce": "ECommerce"}
@@ -93,8 +94,12 @@ def train() -> float:
 def test(loader: DataLoader) -> tuple[dict[str, float], dict[str, float]]:
     """Metrics of the model, and those of random scores."""
     model.eval()
-    found = [(model(edges(batch.to(device))).cpu(), batch.y.cpu(), batch.group.cpu()) for batch in loader]
-    scores, labels, groups = map(torch.cat, zip(*found))
+    found = []
+    for batch in loader:
+        scores = model(edges(batch.to(device)))
+        found.append([one.cpu() for one in (scores, batch.y, batch.group, example_keys(batch))])
+    scores, labels, groups, keys = map(torch.cat, zip(*found))
+    scores = shared_scores(scores, groups, keys)  # the same text has the same score in every batch
     return ranking_metrics(scores, labels, groups), random_floor(labels, groups)
 
 

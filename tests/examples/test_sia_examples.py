@@ -73,4 +73,4 @@ def test_attention(example: Run, corpus: Path, pretrained: Path, tmp_path: Path)
 
 def test_examples_stay_short() -> None:
     for name in ("sia_selection.py", "sia_attention.py"):
-        assert len((ROOT / "examples" / name).read_text().splitlines()) <= 110
+        assert len((ROOT / "examples" / name).read_text().splitlines()) <= 115

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from graphdep.nn import models as M
 from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
+from graphdep.vocab import UNK_ID
 
 _CLASSES: dict[str, Callable[..., M.MatchingModel]] = {
     "smn": M.SMN,
@@ -31,8 +32,12 @@ def build_matching_model(config: Any, num_words: int, vectors: Tensor | None = N
     Args:
         config: A :class:`SelectionConfig` with one of :data:`MATCHING_ENCODERS`.
         num_words: Size of the vocabulary.
-        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+        vectors: Word vectors to start from, ``[num_words, dim]``, of which that of [UNK], which no file has,
+            is set to 0: see :class:`MatchingModel`. (default: :obj:`None`)
     """
+    if vectors is not None:
+        vectors = vectors.clone()
+        vectors[UNK_ID] = 0
     own = {_ARGUMENTS.get(name, name): getattr(config, name) for name in MATCHING_ENCODERS[config.encoder]}
     return _CLASSES[config.encoder](
         num_words, hidden_channels=config.hidden_channels, dropout=config.dropout, vectors=vectors, **own

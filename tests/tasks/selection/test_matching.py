@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+import torch
 
 from graphdep import ResponseSelector
 from graphdep.nn.models import MatchingModel
@@ -12,6 +13,7 @@ from graphdep.nn.models._turn_accumulator import ACCUMULATIONS
 from graphdep.nn.models.deep_attention_matching import FORMS
 from graphdep.nn.models.ioi import OBJECTIVES
 from graphdep.tasks.selection.config import SelectionConfig
+from graphdep.tasks.selection.matching_build import build_matching_model
 from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
 from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.tasks.selection.published import PAPER
@@ -22,6 +24,7 @@ from graphdep.testing.word_dialogues import word_dialogue
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import write_report
+from graphdep.vocab import UNK_ID
 
 SMALL = {"hidden_channels": 8, "image_words": 8, "max_length": 32, "batch_size": 8, "accelerator": "cpu"}
 
@@ -42,6 +45,16 @@ def test_each_is_a_row_with_a_published_figure() -> None:
     assert {*MATCHING_ENCODERS} <= {*SELECTION_MODELS}
     for published in PAPER.values():
         assert {*MATCHING_ENCODERS} <= {*published.rows} <= {*SELECTION_MODELS}
+
+
+@pytest.mark.parametrize("model", MATCHING_ENCODERS)
+def test_unknown_words_start_as_zeros_beside_vectors_of_a_file(model) -> None:
+    vectors = torch.ones(9, 8)
+    start = build_matching_model(TrainConfig.of(model, task="ubuntu", **SMALL), 9, vectors)
+    weight = start.encoder.word.weight
+    assert (weight[UNK_ID] == 0).all()
+    assert (weight[[row for row in range(9) if row != UNK_ID]] == 1).all()
+    assert (vectors == 1).all()
 
 
 @pytest.mark.parametrize("model", MATCHING_ENCODERS)

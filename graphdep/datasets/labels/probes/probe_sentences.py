@@ -107,7 +107,8 @@ def _projective(sentence: Sentence, mark: int, draw: Draw) -> tuple[Sentence, in
         constituents.insert(place, (label, start, start + len(found)))  # before those in it
         return found
 
-    order = arranged(*dependents[0], 0)
+    (top,) = dependents[0]
+    order = arranged(top, 0)
     place = {0: 0} | {word: number for number, word in enumerate(order, 1)}
     moved = Sentence(
         [sentence.form[word - 1] for word in order],
