@@ -183,12 +183,13 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
     drawn = (family.grouped if grouped else family.compared)(summary["task"])
     seeds = any("seeds" in found["over"] for found in against)
     over = f"over {'seeds and ' if seeds else ''}the {first['units']} {drawn}"
+    rows = "1 row is" if len(against) == 1 else f"{len(against)} rows are"
     alone = "" if seeds else ", and not over seeds, of which each row has one"
     lines = [
         f"- difference: to the row {first['row']} ({first['metric']}), by the seeds that the two rows share, "
         f"with a 95% interval {over}{alone} (multi-bootstrap with {first['samples']} resamples, t interval). "
         "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
-        f"five. {len(against)} rows are compared, without correction; p values are in table.csv"
+        f"five. {rows} compared, without correction; p values are in table.csv"
     ]
     if (bound := summary.get("bound")) is not None:
         lines.append(
