@@ -63,17 +63,21 @@ def open_table(folder: Path) -> str:
     return markdown([OPEN, ["---"] * len(OPEN), *rows])
 
 
-def stale(page: Path, designs: Path, results: Path) -> list[str]:
-    """What the conclusions of a page do not know: verdicts that are others now, and claims of the designs
-    whose tables it has.
+def stale(pages: Iterable[Path], designs: Path, results: Path) -> list[str]:
+    """What the conclusions of pages do not know: verdicts that are others now, and claims of the designs
+    whose tables they have.
     """
+    found = {row["claim"]: row["verdict"].partition(" (")[0] for row in read_claims(results / CLAIMS)}
+    found = {name: verdict for name, verdict in found.items() if verdict != "running"}
+    claims = {claim.name: design.name for design in read_designs(designs) for claim in design.claims}
+    return [line for page in pages for line in _stale(page, claims, found)]
+
+
+def _stale(page: Path, claims: dict[str, str], found: dict[str, str]) -> list[str]:
     text = page.read_text(encoding="utf-8")
     shown = set(re.findall(r"^<!-- (?:evidence|curve|parts): ([\w-]+)", text, re.M))
     comments = re.findall(r"^<!-- concluded from\n(.*?)^-->", text, re.M | re.S)
     stated = dict(line.split(": ", 1) for comment in comments for line in comment.splitlines())
-    found = {row["claim"]: row["verdict"].partition(" (")[0] for row in read_claims(results / CLAIMS)}
-    found = {name: verdict for name, verdict in found.items() if verdict != "running"}
-    claims = {claim.name: design.name for design in read_designs(designs) for claim in design.claims}
     unknown = [f"{page}: no claim {name!r}" for name in stated if name not in claims]
     asked = [name for name, design in claims.items() if name in stated or design in shown]
     pairs = [(name, stated.get(name, "not stated"), found.get(name, "not run")) for name in asked]
@@ -90,7 +94,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.stale is not None:
         pages = args.stale or [*FIRST_PAGES, *sorted((HERE / "results").glob("*.md"))]
-        if found := [line for page in pages for line in stale(page, args.designs, args.results)]:
+        if found := stale(pages, args.designs, args.results):
             print("read again what these pages conclude, and mend their comments:", *found, sep="\n")
             sys.exit(1)
         return

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import runpy
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from graphdep.training.evidence import read_designs
 from graphdep.training.evidence.verdicts import HEADER
@@ -49,20 +45,14 @@ DECIDED = "one,d,,{},test_accuracy,dt,transformer,better,0.1,2,2,x,seeds,1,0.5,0
 DECIDED += "reproduced"
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, EXAMPLES / "claims.py", *arguments]
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-
-
-def test_the_table_of_the_page_is_that_of_the_results():
-    shown = run()
-    assert shown.returncode == 0, shown.stderr
+def test_the_table_of_the_page_is_that_of_the_results(example):
+    shown = example("claims.py")
     page = (EXAMPLES / "claims" / "README.md").read_text(encoding="utf-8")
     for name, table in zip(("claims", "open"), shown.stdout.rstrip("\n").split("\n\n")):
         assert f"<!-- {name}:begin -->\n{table}\n<!-- {name}:end -->" in page, "make tables"
 
 
-def test_what_is_decided_and_what_is_not(tmp_path):
+def test_what_is_decided_and_what_is_not(example, tmp_path):
     (tmp_path / "d.toml").write_text(TOML)
     (design,) = read_designs(tmp_path)
     decided = DECIDED.format(design.tables[0].digest)
@@ -73,7 +63,7 @@ def test_what_is_decided_and_what_is_not(tmp_path):
     (tmp_path / "open").mkdir()
     (tmp_path / "open" / "paper.toml").write_text(OPEN)
     places = ("--designs", tmp_path, "--results", tmp_path, "--page", page, "--write")
-    assert run(*places).returncode == 0
+    example("claims.py", *places)
     lines = page.read_text().splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("before", "after", 13)
     rows = "`dt` {} `transformer` (d, test_accuracy)"
@@ -89,18 +79,17 @@ def test_what_is_decided_and_what_is_not(tmp_path):
     }
     for old, new in others.items():
         (tmp_path / "d.toml").write_text(text.replace(old, new, 1))  # says something else than was decided
-        assert run(*places).returncode == 0
+        example("claims.py", *places)
         assert "| reproduced |" not in page.read_text()
     page.write_text("no block")
-    assert "has no block" in run(*places).stderr
+    assert "has no block" in example("claims.py", *places, returncode=2).stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(EXAMPLES.parent).as_posix())
-def test_conclusions_are_of_the_verdicts_of_today(page):
-    assert STALE(page, EXAMPLES / "claims", EXAMPLES / "results" / "evidence") == []
+def test_conclusions_are_of_the_verdicts_of_today():
+    assert STALE(PAGES, EXAMPLES / "claims", EXAMPLES / "results" / "evidence") == []
 
 
-def test_conclusions_that_are_out_of_date(tmp_path):
+def test_conclusions_that_are_out_of_date(example, tmp_path):
     (tmp_path / "d.toml").write_text(TOML)
     (design,) = read_designs(tmp_path)
     (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{DECIDED.format(design.tables[0].digest)}\n")
@@ -109,13 +98,13 @@ def test_conclusions_that_are_out_of_date(tmp_path):
     def said(*lines, table="<!-- evidence: d test_accuracy -->\n"):
         comment = "".join(f"{line}\n" for line in lines)
         page.write_text(f"It helps.\n\n<!-- concluded from\n{comment}-->\n\n{table}")
-        return [line.removeprefix(f"{page}: ") for line in STALE(page, tmp_path, tmp_path)]
+        return [line.removeprefix(f"{page}: ") for line in STALE([page], tmp_path, tmp_path)]
 
     assert said("one: reproduced", "two: not run") == []
     assert said("one: undecided", "two: not run") == ["one is 'reproduced' and was 'undecided'"]
     assert said("one: reproduced") == ["two is 'not run' and was 'not stated'"]
     assert said("one: reproduced", table="") == []
     assert said("one: reproduced", "three: not run", table="") == ["no claim 'three'"]
-    shown = run("--stale", page, "--designs", tmp_path, "--results", tmp_path)
-    assert shown.returncode == 1
+    places = ("--designs", tmp_path, "--results", tmp_path)
+    shown = example("claims.py", "--stale", page, *places, returncode=1)
     assert shown.stdout.splitlines()[1] == f"{page}: no claim 'three'"
