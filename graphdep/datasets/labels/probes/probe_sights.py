@@ -57,7 +57,7 @@ Positions are as in the papers, which is without them for DRA.
 
 PHRASE_SIGHTS: dict[str, Sight] = {
     "constituents": Sight(resolve("constituents", implicit=True), position=True),
-    "same-constituent": Sight(resolve("same-constituent", max_height=None), position=True),
+    "same-constituent": Sight(resolve("same-constituent"), position=True),
 }
 """Rows that read the constituents of projective trees; walks among those are not made, so that there is no
 theory of them.
