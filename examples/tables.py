@@ -20,7 +20,8 @@ metrics, one metric over several tables, or one over the parts of the test split
     <!-- curve: e2-roles test_f1 500 1000 2500 rows=transformer,dt -->
     <!-- parts: e2-roles 5000 test_f1/distance rows=transformer,dt -->
 
-A fourth one makes the table of `make bench` of its CSV: <!-- bench: bench.csv -->.
+Two more make the table of `make bench` of its CSV, <!-- bench: bench.csv -->, and one of what edges read
+(examples/probes.py), <!-- probes: probes.csv -->.
 
 `differences` is a CSV of `graphdep ablate`, whose intervals are taken where its runs are the same.
 """
@@ -47,11 +48,12 @@ from graphdep.training.evidence.verdicts import BOTH, CLAIMS, over_seeds, read_c
 
 HERE = Path(__file__).parent
 FIRST_PAGES = [HERE.parent / name for name in ("README.md", "docs/results.md", "docs/how-to/own-encoder.md")]
-MARKER = re.compile(r"^<!-- (table|evidence|curve|parts|bench): (.*?)\s*-->\n", re.M | re.S)
+MARKER = re.compile(r"^<!-- (table|evidence|curve|parts|bench|probes): (.*?)\s*-->\n", re.M | re.S)
 LEFT = ("paper", "**not trained**")
 FIXED = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
 KNOWN = ("seeds", "difference", "smallest_visible")
 COUNTS = ("epochs", "best_epoch", "seconds_per_epoch", "parameters")
+BELOW = 0.05  # what a star of the probes stands for
 SEEDS_ALONE = (
     "\\*: over the seeds alone (paired, 95% by the t distribution), for these test examples; the others are\n"
     "over seeds and test examples at once.\n"
@@ -390,7 +392,21 @@ def bench(said: str, results: Path, designs: Path) -> str:
     return written([names, ["---"] * len(names), *cells]) + f"\n{machines}.\n"
 
 
-MADE = {"evidence": evidence, "curve": curve, "parts": parts, "bench": bench}
+def probes(said: str, results: Path, designs: Path) -> str:
+    """Accuracy by edges, layers and function; starred where it is below theory's, if the CSV has that."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    with open(results / said, encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            measured = float(line["measured"])
+            star = "*" if measured < float(line.get("step_by_step", 0)) - BELOW else ""
+            rows.setdefault((line["edges"], line["layers"]), {})[line["function"]] = f"{measured:.2f}{star}"
+    names = [*next(iter(rows.values()))]
+    header = ["edges", "layers", *names]
+    cells = [[*row, *(found[name] for name in names)] for row, found in rows.items()]
+    return written([header, ["---"] * len(header), *cells])
+
+
+MADE = {"evidence": evidence, "curve": curve, "parts": parts, "bench": bench, "probes": probes}
 
 
 def table_of(design: Design, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What edges can read, by examples/results/probes.csv."""
+"""What edges can read, by examples/results/probes.csv, and those of constituents by probes-projective.csv."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import csv
 from functools import cache
 from pathlib import Path
 
-FILE = Path(__file__).parents[2] / "examples" / "results" / "probes.csv"
+RESULTS = Path(__file__).parents[2] / "examples" / "results"
+PHRASES = ("constituents", "same-constituent")
 LAYERS, ENOUGH = "2", 0.9
 # A preset and the row of the probes that has its edges.
 ROWS = {name: name for name in ("transformer", "dra", "sia", "gate", "lisa", "dam", "g2g", "dt")}
-ROWS["tree"] = "neighbours"
+ROWS |= {"tree": "neighbours", **{name: name for name in PHRASES}}
 
 
 @cache
 def measured() -> dict[str, dict[str, float]]:
     """Accuracy with two layers, by row and function of the tree."""
     found: dict[str, dict[str, float]] = {}
-    with FILE.open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            if line["layers"] == LAYERS:
-                found.setdefault(line["edges"], {})[line["function"]] = float(line["measured"])
+    for name in ("probes.csv", "probes-projective.csv"):
+        with (RESULTS / name).open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                row, other = line["edges"], name != "probes.csv"
+                if line["layers"] == LAYERS and (row in PHRASES) == other:
+                    found.setdefault(row, {})[line["function"]] = float(line["measured"])
     return found
 
 

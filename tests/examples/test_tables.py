@@ -280,6 +280,18 @@ def test_the_command(folder: Path, example) -> None:
     assert page.read_text(encoding="utf-8") == MARKER + TABLE
 
 
+def test_the_table_of_the_probes_is_its_csv(folder: Path) -> None:
+    rows = ("edges,layers,function,measured", "dt,1,depth,0.5001", "dt,1,next,1.0", "tree,2,depth,0.25")
+    text = "".join(f"{row}{{}}\n" for row in (*rows, "tree,2,next,0.2"))
+    (folder / "a.csv").write_text(text.format(",step_by_step", ",0.54", ",1", ",0.3", ",0.26"))
+    (folder / "b.csv").write_text(text.format("", "", "", "", ""))
+    made = refreshed(folder, "<!-- probes: a.csv -->\nold\n<!-- probes:end -->\n")
+    assert "| edges | layers | depth | next |" in made
+    assert "| dt | 1 | 0.50 | 1.00 |\n| tree | 2 | 0.25 | 0.20* |\n<!-- probes:end -->" in made
+    made = refreshed(folder, "<!-- probes: b.csv -->\n<!-- probes:end -->\n")
+    assert "| tree | 2 | 0.25 | 0.20 |\n<!-- probes:end -->" in made
+
+
 def test_the_table_of_make_bench_is_its_csv(folder: Path) -> None:
     text = "part,what,value,target,verdict,before,machine\na,one,1.20,at least 1.5,missed,1,here\n"
     (folder / "bench.csv").write_text(text, encoding="utf-8")
