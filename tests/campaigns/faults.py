@@ -24,8 +24,8 @@ from works import Work, works
 _CLEAR = re.compile(
     r"graphdep: error: (?!.*GRAPHDEP_DEBUG)| failed: (?!RuntimeError)|^(OS|Permission|Value)Error: ", re.M
 )
-# Parses are made all the same, and the next time again.
-_NOT_KEPT = re.compile(r"the parse cache .* cannot be used .*; parses may not be kept")
+# Parses are made all the same, and the next time again. Lines are broken where the console ends.
+_NOT_KEPT = re.compile(r"the\s+parse\s+cache\s.+\scannot\s+be\s+used\s.+parses\s+may\s+not\s+be\s+kept", re.S)
 # Works of which a fault is tried; of the families one is enough, their files are written in one way.
 _CHOSEN = (
     "parse, one process",
