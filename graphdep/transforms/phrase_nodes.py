@@ -18,7 +18,8 @@ from graphdep.vocab.phrases import PhraseVocab
 
 class PhraseNodes(BaseTransform):
     r"""Appends a PHRASE node for every constituent after the nodes of its example, in preorder, as
-    ``to_data(..., phrases=True)`` does; data that has them already is left as it is.
+    ``to_data(..., phrases=True)`` does; data that has them already is left as it is, and other options than
+    the defaults are refused there, which would have no effect.
 
     A phrase node has the id of its label (:class:`~graphdep.vocab.PhraseVocab`) as :obj:`deprel` and, where
     the data has it, as :obj:`input_ids`; :obj:`utterance` and :obj:`segment` of its words; depth and
@@ -35,7 +36,7 @@ class PhraseNodes(BaseTransform):
 
     Raises:
         ValueError: If :obj:`position` is unknown, the data has no constituents, or it has relation nodes or
-            node features :obj:`x`.
+            node features :obj:`x`; or phrase nodes, and an option is not the default.
 
     Example:
         >>> from graphdep import NodeType, Sentence, to_data
@@ -53,6 +54,11 @@ class PhraseNodes(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         if "phrase_node_index" in data:
+            if (self.position, self.labels) != ("sequence", True):
+                raise ValueError(
+                    f"the data has phrase nodes already, which {self} would leave as they are: make it with "
+                    "phrases='spans'"
+                )
             return data
         refuse_keys(data, self, ("arc_node_index", "x"))
         nodes = Nodes(data)

@@ -288,6 +288,9 @@ def test_errors(example):
     for edges in (ConstituentEdges(), PhraseWordEdges(), SiblingEdges()):
         with pytest.raises(ValueError, match=r"put PhraseNodes\(\) before these edges"):
             edges(spans)
+    for other in (PhraseNodes(labels=False), PhraseNodes("zero"), resolve("constituents", labels=False)):
+        with pytest.raises(ValueError, match="the data has phrase nodes already, which PhraseNodes"):
+            other(PhraseNodes()(spans))
     with pytest.raises(ValueError, match="would leave 'phrase_node_index' stale"):
         RightBrackets()(PhraseNodes()(spans))
     for wrong in (

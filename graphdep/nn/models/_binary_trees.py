@@ -58,7 +58,7 @@ def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
     Raises:
         ValueError: If the data has no constituents, or not every utterance has a ROOT node.
     """
-    word, words, roots = words_of(data)
+    word, words, roots = words_and_roots(data)
     spans = Spans(data, word, words)
     joined = spans.joined(_in_text_order(spans) if rule == "left" else _from_heads(spans, data.depth[word]))
     some = words > 0
@@ -68,7 +68,7 @@ def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
     return BinaryTrees(word, joined.left, joined.right, label, top, roots[some], phrase)
 
 
-def words_of(data: Data) -> tuple[Tensor, Tensor, Tensor]:
+def words_and_roots(data: Data) -> tuple[Tensor, Tensor, Tensor]:
     """The nodes of all words, their number in each utterance, and the ROOT node of each.
 
     Raises:
@@ -76,7 +76,7 @@ def words_of(data: Data) -> tuple[Tensor, Tensor, Tensor]:
     """
     if "phrase_index" not in data:
         raise ValueError(
-            "the data has no 'phrase_index': make it with phrases=True, of sentences with constituents "
+            "the data has no 'phrase_index': make it with phrases='spans', of sentences with constituents "
             "(resolve_parser('bundled', constituents=True))"
         )
     roots, utterance = root_nodes(data), utterance_of(data)

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
-from graphdep.nn.models._utterances import root_nodes, utterance_of
+from graphdep.nn.models._utterances import root_nodes, utterance_of, words_of
 from graphdep.nn.models._word_rnn import CELLS
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
@@ -55,7 +54,7 @@ class RecurrentEncoder(TextEncoder):
 
     def forward(self, data: Data) -> Tensor:
         root = root_nodes(data)
-        words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+        words = words_of(data)
         utterance, length = utterance_of(data)[words].unique_consecutive(return_counts=True)
         embedded = self.embedding(data)
         if words.numel() == 0:

@@ -29,12 +29,15 @@ def related_nodes(data: Data, has_relations: bool, channels: str) -> Tensor:
         found = int(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).sum())
         if found != related.numel():
             raise ValueError(
-                f"the data has {found} RELATION nodes, but 'arc_node_index' names {related.numel()}: let "
-                "RelationNodes() make them (PhraseNodes() those of phrases), in all examples of a batch"
+                f"the data has {found} RELATION and PHRASE nodes, but 'arc_node_index' and "
+                f"'phrase_node_index' name {related.numel()}: let RelationNodes() or PhraseNodes() make "
+                "them, in all examples of a batch"
             )
     if related.numel() and not has_relations:
+        phrases = "phrase_node_index" in data
+        kind, labels = ("PHRASE", "PhraseVocab()") if phrases else ("RELATION", "relations")
         raise ValueError(
-            "the data has RELATION nodes, for which the encoder has no vectors: give it some with "
-            f"add_relations(RelationEmbedding(len(relations), {channels}))"
+            f"the data has {kind} nodes, for which the encoder has no vectors: give it some with "
+            f"add_relations(RelationEmbedding(len({labels}), {channels}))"
         )
     return related

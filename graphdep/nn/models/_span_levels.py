@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.nn.models._binary_trees import Spans, words_of
+from graphdep.nn.models._binary_trees import Spans, words_and_roots
 
 
 class SpanLevels:
@@ -29,7 +29,7 @@ class SpanLevels:
     """
 
     def __init__(self, data: Data) -> None:
-        self.word, words, roots = words_of(data)
+        self.word, words, roots = words_and_roots(data)
         spans = Spans(data, self.word, words)
         self.phrase, self.root = spans.of_phrase, roots[words > 0]
         number = torch.arange(spans.above.numel(), device=self.word.device)

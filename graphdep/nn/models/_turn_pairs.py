@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
+from graphdep.nn.models._utterances import words_of
 from graphdep.nn.models.context_encoder import example_bounds
 
 
@@ -71,7 +71,7 @@ def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
     Raises:
         ValueError: If an example has no word of a response.
     """
-    nodes = (data.node_type == NodeType.WORD).nonzero().view(-1)
+    nodes = words_of(data)
     batch = data.get("batch")
     example = torch.zeros_like(nodes) if batch is None else batch[nodes]
     num_examples = example_bounds(data).numel() - 1

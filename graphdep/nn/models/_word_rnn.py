@@ -7,9 +7,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
 from graphdep.nn.models._lstm import LSTM
-from graphdep.nn.models._utterances import utterance_of
+from graphdep.nn.models._utterances import root_nodes, utterance_of, words_of
 
 CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": LSTM}
 
@@ -49,7 +48,7 @@ class WordRNN(nn.Module):
         """Nodes that were read ``[words]``, their states ``[words, C]``, and the last state of each utterance
         ``[utterances, C]``: the forward one at the last word, then the backward one at ROOT.
         """
-        nodes = ((data.node_type == NodeType.ROOT) | (data.node_type == NodeType.WORD)).nonzero().view(-1)
+        nodes = torch.cat([root_nodes(data), words_of(data)]).sort().values
         length = utterance_of(data)[nodes].bincount()
         out, last = self.rnn(pack_sequence(x[nodes].split(length.tolist()), enforce_sorted=False))
         last = last[0] if isinstance(last, tuple) else last  # an LSTM's memory cells stay inside

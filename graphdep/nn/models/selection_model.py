@@ -10,6 +10,7 @@ from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
 from graphdep.nn.dropout import Dropout
+from graphdep.nn.models._utterances import words_of
 from graphdep.nn.models.context_encoder import example_bounds
 
 READOUTS = ("cls", "mean")
@@ -109,7 +110,7 @@ class SelectionModel(nn.Module):
 
 def _word_means(data: Data, x: Tensor) -> Tensor:
     """The mean over the nodes of words of every example; zeros where there are none."""
-    words = (data.node_type == NodeType.WORD).nonzero().view(-1)
+    words = words_of(data)
     batch = data.get("batch")
     example = torch.zeros_like(words) if batch is None else batch[words]
     return scatter(x[words], example, dim_size=example_bounds(data).numel() - 1, reduce="mean")

@@ -100,5 +100,5 @@ def test_errors() -> None:
     assert check_rule("head") == "head"
     with pytest.raises(ValueError, match="'binarized' must be one of left, head \\(got 'right'\\)"):
         check_rule("right")
-    with pytest.raises(ValueError, match="the data has no 'phrase_index': make it with phrases=True"):
+    with pytest.raises(ValueError, match="the data has no 'phrase_index': make it with phrases='spans'"):
         binary_trees(to_data([Sentence.chain(["a"])], vocab=VOCAB))
