@@ -10,7 +10,6 @@ from what comes step by step along the tree, and from all (graphdep/datasets/lab
 
 import argparse
 import json
-from itertools import product
 from pathlib import Path
 
 import torch
@@ -43,6 +42,8 @@ LABELS = {"dam": RELATIONS, "constituents": len(PhraseVocab())}  # of nodes that
 args.walks = 0 if args.projective else args.walks
 if {*args.edges} & {*PHRASE_SIGHTS} and not args.projective:
     parser.error("edges that read constituents need --projective")
+if min([*args.layers, 1 + args.epochs]) < 1:
+    parser.error(f"--layers must be at least 1 (got {args.layers}), --epochs at least 0 (got {args.epochs})")
 
 
 class G2GConv(AttentionConv):
@@ -77,9 +78,8 @@ def measured(name: str, layers: int, function: str, seed: int, sentences: int, e
     optimizer = torch.optim.Adam(model.parameters(), lr=0.002)
     decay = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, epochs * len(batches))
     for number in torch.cat([torch.randperm(len(batches)) for _ in range(epochs)]).tolist():
-        loss = torch.nn.functional.cross_entropy(model(batches[number])[0], batches[number].y)
         optimizer.zero_grad()
-        loss.backward()
+        torch.nn.functional.cross_entropy(model(batches[number])[0], batches[number].y).backward()
         optimizer.step()
         decay.step()
     with torch.no_grad():
@@ -102,10 +102,11 @@ def cell(make, *values):
 
 
 args.output.parent.mkdir(parents=True, exist_ok=True)
-args.output.touch()
+with args.output.open("ab") as file:  # cuts off a line that a kill left unfinished: it is run again
+    file.truncate(args.output.read_bytes().rfind(b"\n") + 1)
 done = dict(item for line in args.output.read_text().splitlines() for item in json.loads(line).items())
 print(f"| edges | layers | {' | '.join(args.functions)} |\n{'|---' * (len(args.functions) + 2)}|")
-for place in product(args.edges, args.layers):
+for place in [(name, layers) for name in args.edges for layers in args.layers]:
     row, run = [], (args.sentences, args.epochs)
     for function in args.functions:
         runs = [cell(measured, *place, function, s, *run) for s in range(args.seeds if args.epochs else 0)]

@@ -37,7 +37,7 @@ class PtbParser(Parser):
     Raises:
         PtbError: If the file is not valid.
         OSError: If the file cannot be read.
-        ValueError: If :obj:`dependencies` is unknown.
+        ValueError: If :obj:`dependencies` is unknown, or :obj:`functions` no bool.
 
     Example:
         >>> from pathlib import Path
@@ -64,6 +64,8 @@ class PtbParser(Parser):
             raise ValueError(
                 f"'dependencies' must be a parser or one of {', '.join(_DEPENDENCIES)} (got {dependencies!r})"
             )
+        if not isinstance(functions, bool):
+            raise ValueError(f"'functions' must be True or False (got {functions!r})")
         self.path, self.functions = Path(path), functions
         found = read_ptb(self.path, functions=functions)
         self._digest = files_digest([self.path])

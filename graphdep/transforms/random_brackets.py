@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from graphdep.transforms._hash import unsigned
 from graphdep.transforms._options import choice, count
-from graphdep.transforms._ranges import expand_ranges
 from graphdep.transforms.bracket_transform import LABELS, BracketTransform
 from graphdep.transforms.tree_transform import WordTable
 
@@ -39,15 +40,22 @@ class RandomBrackets(BracketTransform):
 
     def spans(self, words: WordTable) -> tuple[Tensor, Tensor]:
         # Gaps in random order of rank: the highest of some words is where they are cut, so that the span of a
-        # gap reaches to the next higher one on either side.
-        chance = unsigned(words.chance(self.seed))
-        end = words.start + words.size - 1
-        gap = words.row[words.row < end]
-        one, other = expand_ranges(words.start[gap], words.size[gap] - 1)
-        one = gap[one]
-        higher = (chance[other] > chance[one]) | ((chance[other] == chance[one]) & (other < one))
-        left, right = higher & (other < one), higher & (other > one)
-        first, last = words.start.clone(), end.clone()
-        first = first.scatter_reduce(0, one[left], other[left] + 1, "amax")
-        last = last.scatter_reduce(0, one[right], other[right], "amin")
-        return first[gap], last[gap]
+        # gap reaches to the next higher one on either side. The last rows of utterances are above all gaps.
+        chance, row = unsigned(words.chance(self.seed)), words.row
+        order = chance.argsort(descending=True, stable=True)
+        is_gap = row < words.start + words.size - 1
+        rank = torch.empty_like(row).index_copy(0, order, row).masked_fill(~is_gap, -1)
+        first, last = row.numel() - _next_higher(rank.flip(0)).flip(0), _next_higher(rank)
+        return first[is_gap], last[is_gap]
+
+
+def _next_higher(rank: Tensor) -> Tensor:
+    """For each row the next one of a smaller rank, or of -1, as if such a row stood after the last one."""
+    lowest = [F.pad(rank, (0, 1), value=-1)]  # of the 1, 2, 4, ... rows from each row on
+    while bool((lowest[-1] >= 0).any()):
+        step = 1 << (len(lowest) - 1)
+        lowest.append(torch.minimum(lowest[-1], F.pad(lowest[-1][step:], (0, step), value=-1)))
+    row = torch.arange(1, rank.numel() + 1, device=rank.device)
+    for level in reversed(range(len(lowest))):
+        row = torch.where(lowest[level][row] > rank, row + (1 << level), row)
+    return row

@@ -42,6 +42,8 @@ class SameConstituentEdges(EdgeConstructor):
 
     def __init__(self, max_height: int | None = None, *, pieces: str = "all", implicit: bool = False) -> None:
         self.max_height = None if max_height is None else count("max_height", max_height, 1)
+        if not isinstance(implicit, bool):
+            raise ValueError(f"'implicit' must be True or False (got {implicit!r})")
         self.pieces, self.implicit = check_pieces(pieces), implicit
 
     def build(self, nodes: Nodes) -> EdgeSet:

@@ -51,6 +51,23 @@ def test_what_is_done_is_not_done_again(run, tmp_path):
     assert cells == [f"measured {name} 1 subtree {seed} 10 1" for seed in (0, 1) for name in ("dra", "dt")]
 
 
+def test_a_line_that_was_cut_off_is_run_again(run, tmp_path):
+    rows = ("--edges", "dra", "dt", "--functions", "subtree")
+    first, file = run(*TINY, *rows), tmp_path / "runs" / "probes.jsonl"
+    whole = file.read_text()
+    for end in (-1, -9, 1 - len(whole.splitlines()[1])):
+        file.write_text(whole[:end])
+        assert run(*TINY, *rows) == first
+        assert file.read_text() == whole
+
+
+@pytest.mark.parametrize("wrong", [("--epochs", -1), ("--layers", 0), ("--layers", 1, -2)])
+def test_wrong_numbers(example, wrong):
+    error = example("probes.py", *wrong, returncode=2).stderr
+    assert "--layers must be at least 1" in error
+    assert f"{wrong[-1]}" in error
+
+
 def test_theory_alone(run, monkeypatch):
     monkeypatch.setattr(probe_theory, "ceilings", partial(probe_theory.ceilings, steps=20))
     table = run("--epochs", 0, "--walks", 24, "--layers", 1, "--functions", "governor", "--edges", "lisa")

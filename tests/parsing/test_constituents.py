@@ -188,3 +188,8 @@ def test_stanza_is_asked_for_them(monkeypatch):
 def test_written_as_brackets(parser):
     [sentence] = parser.parse_words([WORDS])
     assert format_ptb(sentence) == "(ROOT (S (NP (DT The) (NN dog)) (VP (VBD slept)) (. .)))"
+
+
+def test_functions_are_kept_or_not(tmp_path):
+    with pytest.raises(ValueError, match=r"'functions' must be True or False \(got 'no'\)"):
+        PtbParser(tmp_path / "x.mrg", functions="no")

@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 from graphdep.nn.models._binary_levels import BinaryLevels, States
 from graphdep.nn.models._binary_trees import BinaryTrees
 from graphdep.nn.models.constituent_encoder import ConstituentEncoder
+from graphdep.transforms._options import count
 
 
 class BiTreeLSTM(ConstituentEncoder):
@@ -75,7 +76,8 @@ class BiTreeLSTM(ConstituentEncoder):
         - data: a node table with ROOT nodes and constituents; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`binarized` is unknown, or the data has no constituents or no ROOT nodes.
+        ValueError: If :obj:`hidden_channels` is below 1 or no whole number, :obj:`binarized` is unknown, or
+            the data has no constituents or no ROOT nodes.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -99,7 +101,7 @@ class BiTreeLSTM(ConstituentEncoder):
     ) -> None:
         super().__init__(
             num_words,
-            hidden_channels=hidden_channels,
+            hidden_channels=count("hidden_channels", hidden_channels, 1),
             binarized=binarized,
             dropout=dropout,
             vectors=vectors,

@@ -12,6 +12,7 @@ from graphdep.nn.models._attentive_module import AttentiveModule
 from graphdep.nn.models._match_images import padded_images
 from graphdep.nn.models._turn_pairs import TurnPairs
 from graphdep.nn.models.matching_model import MatchingModel, logit_of
+from graphdep.transforms._options import count
 
 FORMS = ("paper", "code")
 _FILTERS = (32, 16)
@@ -109,8 +110,7 @@ class DeepAttentionMatching(MatchingModel):
         super().__init__(num_words, hidden_channels, vectors=vectors, **options)
         if form not in FORMS:
             raise ValueError(f"'form' must be one of {', '.join(FORMS)} (got {form!r})")
-        if num_layers < 0:
-            raise ValueError(f"'num_layers' must be at least 0 (got {num_layers})")
+        count("num_layers", num_layers)
         self.form = form
         self.scale = hidden_channels**-0.5 if form == "code" else 1.0
         self.own = nn.ModuleList(AttentiveModule(hidden_channels) for _ in range(num_layers))
@@ -129,6 +129,9 @@ class DeepAttentionMatching(MatchingModel):
         for conv in (self.conv1, self.conv2):
             cube = F.max_pool3d(F.elu(conv(cube)), _WINDOW, ceil_mode=True)
         return logit_of(self.lin, cube.flatten(1))
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, form={self.form!r}"
 
     def _products(self, pairs: TurnPairs) -> list[Tensor]:
         mask = pairs.mask

@@ -17,6 +17,7 @@ from graphdep.nn.models.context_encoder import ContextEncoder
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.transforms._options import count
 
 OBJECTIVES = ("mur", "duor")
 
@@ -89,8 +90,8 @@ class DialogBERT(ContextEncoder):
         - data: what :obj:`encoder` takes, with ROOT nodes; output: a :class:`Memory` of one row an utterance
 
     Raises:
-        ValueError: If :obj:`objectives` is one string or has an unknown name, or :obj:`heads` does not divide
-            the size of the states.
+        ValueError: If :obj:`objectives` is one string or has an unknown name, a number is below 1 or not
+            whole, or :obj:`heads` does not divide the size of the states.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -124,7 +125,10 @@ class DialogBERT(ContextEncoder):
         for objective in self.objectives:
             if objective not in OBJECTIVES:
                 raise ValueError(f"'objectives' must be of {', '.join(OBJECTIVES)} (got {objective!r})")
-        self.min_utterances, self.detach_target = min_utterances, detach_target
+        sizes = {"num_layers": num_layers, "ff_channels": ff_channels, "max_turns": max_turns}
+        for name, number in sizes.items():
+            count(name, number, 1)
+        self.min_utterances, self.detach_target = count("min_utterances", min_utterances, 1), detach_target
         self.encoder = encoder
         size = self.hidden_channels = encoder.hidden_channels
         self.context = TurnTransformer(
@@ -194,6 +198,12 @@ class DialogBERT(ContextEncoder):
         target = _log_softmax(1 - turn / (size - 1).clamp(min=1)[example], example, size.numel())
         divergence = (target.exp() * (target - score)).sum()
         return divergence / (size > 1).sum().clamp(min=1)
+
+    def extra_repr(self) -> str:
+        return (
+            f"objectives={self.objectives}, min_utterances={self.min_utterances}, "
+            f"detach_target={self.detach_target}"
+        )
 
     def _reset_mask(self) -> None:
         if self.mask is not None:

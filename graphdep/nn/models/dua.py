@@ -62,8 +62,8 @@ class DUA(SMN):
           logits :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`max_words` is below 5 or :obj:`max_turns` below 1, :obj:`form` is unknown, or an
-            example has no word of a response.
+        ValueError: If :obj:`max_words` is below 5, another size below 1 or no whole number, :obj:`form` is
+            unknown, or an example has no word of a response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -128,6 +128,9 @@ class DUA(SMN):
         weight = score.exp() if self.form == "code" else softmax(score, own, num_nodes=words.size(0))
         seen = scatter(weight * words.index_select(0, other), own, dim_size=words.size(0), reduce="sum")
         return torch.zeros_like(f).masked_scatter(mask.unsqueeze(-1), seen.to(f.dtype))
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, form={self.form!r}"
 
 
 def _of_last_turn(states: Tensor, pairs: TurnPairs) -> Tensor:

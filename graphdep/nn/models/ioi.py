@@ -16,6 +16,7 @@ from graphdep.nn.models._match_images import padded_images
 from graphdep.nn.models._turn_accumulator import TurnAccumulator
 from graphdep.nn.models._turn_pairs import TurnPairs
 from graphdep.nn.models.matching_model import MatchingModel, logit_of
+from graphdep.transforms._options import count
 
 FORMS = ("paper", "code")
 OBJECTIVES = ("local", "global")
@@ -122,8 +123,7 @@ class IOI(MatchingModel):
         for name, value, known in (("form", form, FORMS), ("objective", objective, OBJECTIVES)):
             if value not in known:
                 raise ValueError(f"{name!r} must be one of {', '.join(known)} (got {value!r})")
-        if num_layers < 1:
-            raise ValueError(f"'num_layers' must be at least 1 (got {num_layers})")
+        count("num_layers", num_layers, 1)
         self.objective, self.form = objective, form
         aware = form == "code"
         self.blocks = nn.ModuleList(
@@ -151,6 +151,9 @@ class IOI(MatchingModel):
             return logits
         right, wrong = (F.logsigmoid(sign * logits).logsumexp(dim=-1) for sign in (1, -1))
         return right - wrong
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, objective={self.objective!r}, form={self.form!r}"
 
 
 Texts = tuple[Tensor, Tensor]

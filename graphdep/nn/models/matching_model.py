@@ -12,6 +12,7 @@ from torch_geometric.nn.inits import reset
 
 from graphdep.nn.models._turn_pairs import TurnPairs, last_turns, turn_pairs
 from graphdep.nn.models.node_embedding import NodeEmbedding
+from graphdep.transforms._options import count
 from graphdep.vocab import UNK_ID
 
 
@@ -53,8 +54,8 @@ class MatchingModel(nn.Module):
           logits :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`max_words` or :obj:`max_turns` is below 1, or an example has no word of a
-            response.
+        ValueError: If :obj:`max_words` or :obj:`max_turns` is no whole number or below 1, or an example has
+            no word of a response.
 
     Example:
         >>> from graphdep.nn.models import SMN, MatchingModel
@@ -73,11 +74,7 @@ class MatchingModel(nn.Module):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if max_words < 1:
-            raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
-        if max_turns < 1:
-            raise ValueError(f"'max_turns' must be at least 1 (got {max_turns})")
-        self.max_words, self.max_turns = max_words, max_turns
+        self.max_words, self.max_turns = count("max_words", max_words, 1), count("max_turns", max_turns, 1)
         self.encoder = NodeEmbedding(
             num_words, channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )
@@ -123,6 +120,9 @@ class MatchingModel(nn.Module):
         logits = self.trained(data)
         # In 16 bits what is combined of several logits would be the difference of two large numbers.
         return self.combined(logits.to(torch.promote_types(logits.dtype, torch.float)))
+
+    def extra_repr(self) -> str:
+        return f"max_words={self.max_words}, max_turns={self.max_turns}"
 
 
 def logit_of(lin: nn.Linear, x: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from graphdep.nn.models._match_images import MatchImages
 from graphdep.nn.models._turn_accumulator import TurnAccumulator
 from graphdep.nn.models._turn_pairs import TurnPairs, gru_states, last_states
 from graphdep.nn.models.matching_model import MatchingModel, logit_of
+from graphdep.transforms._options import count
 
 
 class SMN(MatchingModel):
@@ -68,8 +69,8 @@ class SMN(MatchingModel):
           logits :math:`(B)`
 
     Raises:
-        ValueError: If :obj:`max_words` is below 5 or :obj:`max_turns` below 1, :obj:`accumulation` is
-            unknown, or an example has no word of a response.
+        ValueError: If :obj:`max_words` is below 5, another size below 1 or no whole number,
+            :obj:`accumulation` is unknown, or an example has no word of a response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -94,6 +95,8 @@ class SMN(MatchingModel):
         dropout: float = 0.0,
         vectors: Tensor | None = None,
     ) -> None:
+        for name, size in (("hidden_channels", hidden_channels), ("match_channels", match_channels)):
+            count(name, size, 1)
         in_channels = hidden_channels if vectors is None else vectors.size(-1)
         options: Any = {"max_words": max_words, "max_turns": max_turns, "dropout": dropout}
         super().__init__(num_words, in_channels, vectors=vectors, **options)
@@ -111,3 +114,6 @@ class SMN(MatchingModel):
         vectors = self.images(states, pairs)
         last_words = last_states(states, pairs.length).index_select(0, pairs.turn)
         return logit_of(self.lin, self.turns(vectors, last_words, pairs))
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, accumulation={self.turns.accumulation!r}"

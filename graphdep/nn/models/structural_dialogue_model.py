@@ -8,6 +8,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from graphdep.nn.models.selection_model import Loss, SelectionModel, selected_pairs
+from graphdep.transforms._options import count
 from graphdep.vocab import RelationVocab
 
 SUBJECTS = ("nsubj", "csubj", "expl")
@@ -58,7 +59,7 @@ class StructuralDialogueModel(SelectionModel):
           below :obj:`places` or -100; output the logits of the pairs alone, and both losses
 
     Raises:
-        ValueError: As :class:`SelectionModel`, or if :obj:`places` is below 2.
+        ValueError: As :class:`SelectionModel`, or if :obj:`places` is below 2 or no whole number.
 
     Example:
         >>> from graphdep.nn.models import StructuralDialogueModel
@@ -81,8 +82,7 @@ class StructuralDialogueModel(SelectionModel):
         dropout: float = 0.1,
         readout: str = "cls",
     ) -> None:
-        if places < 2:
-            raise ValueError(f"'places' must be at least 2 (got {places})")
+        count("places", places, 2)
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
         self.order = nn.Linear(self.mlp[-1].in_features, places)  # type: ignore[arg-type]
         subjects, objects = _ids(SUBJECTS), _ids(OBJECTS)

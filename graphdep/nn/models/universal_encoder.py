@@ -14,6 +14,7 @@ from graphdep.nn.models._utterances import root_nodes, utterance_of, with_positi
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
+from graphdep.transforms._options import count
 
 VARIANTS = ("transformer", "dan")
 
@@ -61,8 +62,8 @@ class UniversalEncoder(TextEncoder):
         - data: a node table with ROOT nodes; output :math:`(|\mathcal{V}|, C)`
 
     Raises:
-        ValueError: If :obj:`variant` is unknown, a size is below 1, :obj:`heads` does not divide
-            :obj:`hidden_channels`, or the data has no ROOT nodes.
+        ValueError: If :obj:`variant` is unknown, a size is below 1 or no whole number, :obj:`heads` does not
+            divide :obj:`hidden_channels` of a Transformer, or the data has no ROOT nodes.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -90,13 +91,14 @@ class UniversalEncoder(TextEncoder):
         super().__init__()
         if variant not in VARIANTS:
             raise ValueError(f"'variant' must be one of {', '.join(VARIANTS)} (got {variant!r})")
-        for name, size in (("num_layers", num_layers), ("buckets", buckets)):
-            if size < 1:
-                raise ValueError(f"'{name}' must be at least 1 (got {size})")
-        if heads < 1 or hidden_channels % heads:
+        sizes = {"hidden_channels": hidden_channels, "num_layers": num_layers, "ff_channels": ff_channels}
+        for name, size in (sizes | {"buckets": buckets}).items():
+            count(name, size, 1)
+        count("max_positions", max_positions)
+        attends = variant == "transformer"
+        if attends and hidden_channels % count("heads", heads, 1):
             raise ValueError(f"'heads' ({heads}) must divide 'hidden_channels' ({hidden_channels})")
         self.hidden_channels, self.variant = hidden_channels, variant
-        attends = variant == "transformer"
         self.embedding = NodeEmbedding(
             num_words,
             hidden_channels,
@@ -107,10 +109,9 @@ class UniversalEncoder(TextEncoder):
         )
         self.pair = None if attends else nn.Embedding(buckets, hidden_channels)
         self.dropout = Dropout(dropout)
-        size = hidden_channels // heads
         self.layers = nn.ModuleList(
             TransformerLayer(
-                AttentionConv(hidden_channels, size, heads, dropout=dropout),
+                AttentionConv(hidden_channels, hidden_channels // heads, heads, dropout=dropout),
                 hidden_channels,
                 ff_channels,
                 dropout=dropout,
@@ -132,31 +133,31 @@ class UniversalEncoder(TextEncoder):
     def forward(self, data: Data) -> Tensor:
         words = words_of(data)
         roots, utterance = root_nodes(data), utterance_of(data)[words]
-        count = torch.bincount(utterance, minlength=roots.numel()).unsqueeze(-1)
+        length = torch.bincount(utterance, minlength=roots.numel()).unsqueeze(-1)
         x = self.embedding(with_positions_in_utterance(data)).index_select(0, words)
         if self.pair is None:
             layout = AttentionLayout(words.new_empty(2, 0), x.size(0), clique=utterance)
             for layer in self.layers:
                 x = layer(x, layout)
             texts = scatter(x, utterance, dim_size=roots.numel(), reduce="sum")
-            texts = texts / count.clamp(min=1).to(texts.dtype).sqrt()
+            texts = texts / length.clamp(min=1).to(texts.dtype).sqrt()
         else:
-            texts = self._averaged(x, data.input_ids[words], utterance, count)
+            texts = self._averaged(x, data.input_ids[words], utterance, length)
         rows = torch.cat([x, texts.to(x.dtype)])
         table = x.new_zeros(data.node_type.numel(), self.hidden_channels)
         return table.index_copy(0, torch.cat([words, roots]), rows)
 
-    def _averaged(self, x: Tensor, ids: Tensor, utterance: Tensor, count: Tensor) -> Tensor:
+    def _averaged(self, x: Tensor, ids: Tensor, utterance: Tensor, length: Tensor) -> Tensor:
         assert self.pair is not None
         first = (utterance[1:] == utterance[:-1]).nonzero().view(-1)
         # Two odd factors, so that a pair and the same the other way round fall apart.
         bucket = (ids[first] * 1_000_003 + ids[first + 1] * 8_191) % self.pair.num_embeddings
         parts = torch.cat([x, self.dropout(self.pair(bucket))])
         of = torch.cat([utterance, utterance[first]])
-        mean = scatter(parts, of, dim_size=count.size(0), reduce="sum") / (2 * count - 1).clamp(min=1)
+        mean = scatter(parts, of, dim_size=length.size(0), reduce="sum") / (2 * length - 1).clamp(min=1)
         for layer in self.layers:
             mean = torch.relu(layer(mean))
-        return torch.where(count > 0, mean, 0)
+        return torch.where(length > 0, mean, 0)
 
     def extra_repr(self) -> str:
         return f"variant={self.variant!r}"

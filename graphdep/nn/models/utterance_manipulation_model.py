@@ -78,8 +78,9 @@ class UtteranceManipulationModel(SelectionModel):
     ) -> None:
         if loss not in LOSSES:
             raise ValueError(f"'loss' must be one of {', '.join(LOSSES)} (got {loss!r})")
-        encoder.add_marks(1 + len(MANIPULATIONS))  # type: ignore[operator]
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
+        # Behind all checks: a wrong option leaves the encoder as it was.
+        encoder.add_marks(1 + len(MANIPULATIONS))  # type: ignore[operator]
         self.loss = loss
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         heads = {name: nn.Sequential(Dropout(dropout), nn.Linear(size, 1)) for name in MANIPULATIONS}

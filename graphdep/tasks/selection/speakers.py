@@ -9,6 +9,8 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
+from graphdep.nn.models.speaker_selection_model import SPEAKERS
+from graphdep.transforms._options import choice
 
 
 class Speakers(BaseTransform):
@@ -20,10 +22,13 @@ class Speakers(BaseTransform):
     Args:
         place: ``"added"`` writes ``mark``, 1 and 2, and 0 of [CLS] and [SEP]; ``"segments"`` writes
             ``segment``, 0 and 1, [SEP] being of the utterance before it and [CLS] of the first speaker.
+
+    Raises:
+        ValueError: If :obj:`place` is unknown.
     """
 
     def __init__(self, place: str) -> None:
-        self.place = place
+        self.place = choice("place", place, SPEAKERS)
 
     def forward(self, data: Any) -> Any:
         utterance, batch = data.utterance, data.get("batch")

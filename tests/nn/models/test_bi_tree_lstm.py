@@ -98,3 +98,11 @@ def test_number_of_parameters() -> None:
     state = 3 * h * h + h
     own = sum(p.numel() for n, p in model.named_parameters() if "embedding" not in n)
     assert own == heads + up + down + state
+
+
+def test_errors() -> None:
+    for value in (2.5, 0):
+        with pytest.raises(
+            ValueError, match=f"'hidden_channels' must be a whole number .* \\(got {value}\\)"
+        ):
+            make(hidden_channels=value)

@@ -93,7 +93,9 @@ def test_without_layers_and_without_the_former_turns() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match=r"'form' must be one of paper, code \(got 'text'\)"):
         make(form="text")
-    with pytest.raises(ValueError, match=r"'max_turns' must be at least 1 \(got 0\)"):
+    with pytest.raises(ValueError, match=r"'max_turns' must be a whole number of at least 1 \(got 0\)"):
         make(max_turns=0)
-    with pytest.raises(ValueError, match=r"'num_layers' must be at least 0 \(got -1\)"):
+    with pytest.raises(ValueError, match=r"'num_layers' must be a whole number of at least 0 \(got -1\)"):
         make(num_layers=-1)
+    with pytest.raises(ValueError, match=r"'num_layers' must be a whole number of at least 0 \(got 1.5\)"):
+        make(num_layers=1.5)

@@ -236,6 +236,18 @@ def test_any_text_encoder_will_do() -> None:
     assert model(batch(3, 1)).x.shape == (4, SIZE)
 
 
+def test_the_options_are_in_its_name() -> None:
+    name = "DialogBERT(\n  objectives=('mur', 'duor'), min_utterances=3, detach_target=True\n"
+    assert str(make()).startswith(name)
+    others = [
+        {"min_utterances": 2},
+        {"detach_target": False},
+        {"objectives": ("duor", "mur")},
+        {"max_turns": 9},
+    ]
+    assert len({str(make(**options)) for options in [{}, *others]}) == 5
+
+
 def test_errors() -> None:
     with pytest.raises(ValueError, match="'objectives' must be of mur, duor \\(got 'nug'\\)"):
         make(objectives=("mur", "nug"))
@@ -243,6 +255,10 @@ def test_errors() -> None:
         make(objectives="mur")
     with pytest.raises(ValueError, match="'heads' \\(3\\) must divide 'hidden_channels' \\(8\\)"):
         make(heads=3)
+    for name in ("max_turns", "num_layers", "min_utterances", "ff_channels"):
+        for value in (-5, 0, 2.5, True):
+            with pytest.raises(ValueError, match=f"'{name}' must be a whole number .* 1 \\(got {value}\\)"):
+                make(**{name: value})
     model, data = make(), batch(3)
     memory = model(data)
     assert repr(memory) == "_UtteranceMemory(x=[3, 8], ptr=[2], group=None, utterances=[3, 8])"

@@ -135,5 +135,7 @@ def test_errors() -> None:
         make(form="text")
     with pytest.raises(ValueError, match=r"'objective' must be one of local, global \(got 'all'\)"):
         make(objective="all")
-    with pytest.raises(ValueError, match=r"'num_layers' must be at least 1 \(got 0\)"):
+    with pytest.raises(ValueError, match=r"'num_layers' must be a whole number of at least 1 \(got 0\)"):
         make(num_layers=0)
+    with pytest.raises(ValueError, match=r"'num_layers' must be a whole number of at least 1 \(got 1.5\)"):
+        make(num_layers=1.5)

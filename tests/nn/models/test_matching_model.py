@@ -169,16 +169,37 @@ def test_logits_are_not_rounded_under_autocast(model: MatchingModel) -> None:
 def test_errors() -> None:
     for name in MODELS:
         kind = type(MODELS[name]())
-        with pytest.raises(ValueError, match=r"'max_turns' must be at least 1 \(got 0\)"):
+        with pytest.raises(ValueError, match=r"'max_turns' must be a whole number of at least 1 \(got 0\)"):
             kind(9, max_turns=0)
+        for wrong in ("8", 8.5, True):
+            with pytest.raises(ValueError, match=rf"'max_words' must be a whole number .* \(got {wrong!r}\)"):
+                kind(9, max_words=wrong)
     with pytest.raises(ValueError, match=r"'max_words' must be at least 5 \(got 4\)"):
         SMN(9, max_words=4)
-    with pytest.raises(ValueError, match=r"'max_words' must be at least 1 \(got 0\)"):
+    with pytest.raises(ValueError, match=r"'max_words' must be a whole number of at least 1 \(got 0\)"):
         SMN(9, max_words=0)
     with pytest.raises(
         ValueError, match=r"'accumulation' must be one of dynamic, static, last \(got 'mean'\)"
     ):
         SMN(9, accumulation="mean")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        *((kind, {"max_words": 7}) for kind in (SMN, DUA, IOI, DeepAttentionMatching)),
+        *((kind, {"max_turns": 3}) for kind in (SMN, DUA, IOI, DeepAttentionMatching)),
+        (SMN, {"accumulation": "last"}),
+        *((kind, {"form": "code"}) for kind in (DUA, IOI, DeepAttentionMatching)),
+        (IOI, {"objective": "global"}),
+    ],
+)
+def test_the_options_are_in_its_name(kind: type[MatchingModel], options: dict) -> None:
+    """Max_words and max_turns, too, where no layer has their size."""
+    model = kind(9, hidden_channels=4, **options)
+    ((name, value),) = options.items()
+    assert f"{name}={value!r}" in str(model).splitlines()[1]
+    assert str(model) != str(kind(9, hidden_channels=4))
 
 
 def test_a_single_example_is_no_batch(model: MatchingModel) -> None:

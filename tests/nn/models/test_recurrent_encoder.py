@@ -72,7 +72,7 @@ def literal(model: RecurrentEncoder, data: Data) -> Tensor:
     x = model.embedding.project(model.embedding.word.weight[data.input_ids])
     for number in range(int(data.utterance.max()) + 1):
         own = data.utterance == number
-        words = (own & (data.node_type == NodeType.WORD)).nonzero().view(-1).tolist()
+        words = (own & (data.node_type == NodeType.WORD) & (data.word >= 0)).nonzero().view(-1).tolist()
         states = [x[node] for node in words]
         for layer in range(network(model).num_layers):
             forward = SWEEPS[type(model)](network(model), f"l{layer}", states)
@@ -169,7 +169,7 @@ def test_has_no_more_than_its_cell(kind: type) -> None:
 def test_data_without_words(kind: type) -> None:
     data = example(1).clone()
     keep = data.node_type == NodeType.ROOT
-    for key in ("input_ids", "node_type", "utterance"):
+    for key in ("input_ids", "node_type", "utterance", "word"):
         data[key] = data[key][keep]
     data.num_nodes = int(keep.sum())
     out = make(kind, vectors=torch.randn(len(VOCAB), 4))(data)

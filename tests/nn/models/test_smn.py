@@ -83,3 +83,11 @@ def test_vectors_keep_their_size() -> None:
     model = SMN(len(VOCAB), hidden_channels=4, max_words=8, vectors=torch.randn(len(VOCAB), 7))
     assert (model.gru.input_size, model.gru.hidden_size, model.images.form.shape) == (7, 4, (4, 4))
     assert model(word_dialogue(["a b"], "c")).shape == (1,)
+
+
+def test_errors() -> None:
+    for name, value in (("match_channels", 0), ("match_channels", 2.5), ("hidden_channels", 0)):
+        with pytest.raises(
+            ValueError, match=rf"'{name}' must be a whole number of at least 1 \(got {value}\)"
+        ):
+            make(**{name: value})

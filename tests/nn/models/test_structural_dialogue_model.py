@@ -167,5 +167,8 @@ def test_everything_is_drawn_anew():
     made.reset_parameters()
     assert not torch.equal(made.order.weight, before)
     assert model(places=5).order.out_features == 5
-    with pytest.raises(ValueError, match="'places' must be at least 2"):
-        model(places=1)
+    for value in (1, 2.5):
+        with pytest.raises(
+            ValueError, match=rf"'places' must be a whole number of at least 2 \(got {value}\)"
+        ):
+            model(places=value)

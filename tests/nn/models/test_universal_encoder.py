@@ -130,11 +130,14 @@ def test_errors() -> None:
     assert "variant='dan'" in str(make("dan"))
     with pytest.raises(ValueError, match="'variant' must be one of transformer, dan \\(got 'cnn'\\)"):
         make("cnn")
-    with pytest.raises(ValueError, match="'num_layers' must be at least 1 \\(got 0\\)"):
-        make(num_layers=0)
-    with pytest.raises(ValueError, match="'buckets' must be at least 1 \\(got 0\\)"):
-        make(buckets=0)
+    for name in ("hidden_channels", "num_layers", "heads", "ff_channels", "buckets"):
+        for value in (0, 1.5, True):
+            with pytest.raises(ValueError, match=f"'{name}' must be a whole number .* 1 \\(got {value}\\)"):
+                make(**{name: value})
+    with pytest.raises(ValueError, match="'max_positions' must be a whole number of at least 0 \\(got -1\\)"):
+        make(max_positions=-1)
     with pytest.raises(ValueError, match="'heads' \\(4\\) must divide 'hidden_channels' \\(6\\)"):
         make(heads=4)
+    assert make("dan", heads=4).hidden_channels == 6  # has no heads
     with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):
         make()(to_data([Sentence.chain(["a"])], vocab=VOCAB, root=False))

@@ -143,3 +143,12 @@ def test_everything_is_drawn_anew():
 def test_an_unknown_loss_is_named():
     with pytest.raises(ValueError, match="'loss' must be one of sigmoid, softmax"):
         model(loss="hinge")
+
+
+@pytest.mark.parametrize("options", [{"readout": "first"}, {"mlp_layers": 0}, {"dropout": 2.0}])
+def test_a_wrong_option_leaves_the_encoder_as_it_was(options):
+    made = encoder()
+    with pytest.raises(ValueError, match=next(iter(options))):
+        UtteranceManipulationModel(made, **options)
+    assert made.embedding.mark is None
+    UtteranceManipulationModel(made)  # it was given no marks

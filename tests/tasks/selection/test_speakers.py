@@ -48,3 +48,8 @@ def test_speakers_take_turns_and_the_last_word_is_the_seconds(place, key, dialog
 
 def test_its_name_tells_the_place():
     assert repr(Speakers("added")) == "Speakers('added')"
+
+
+def test_an_unknown_place_is_named():
+    with pytest.raises(ValueError, match=r"'place' must be one of 'added', 'segments' \(got 'bogus'\)"):
+        Speakers("bogus")

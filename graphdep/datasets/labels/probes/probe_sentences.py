@@ -96,19 +96,20 @@ def _projective(sentence: Sentence, mark: int, draw: Draw) -> tuple[Sentence, in
     dependents: list[list[int]] = [[] for _ in range(len(sentence) + 1)]
     for word, governor in enumerate(sentence.head, 1):
         dependents[governor].append(word)
-    constituents: list[tuple[str, int, int]] = []
-
-    def arranged(word: int, start: int) -> list[int]:
-        """A word and all below it, the first of them at a place."""
-        place, found = len(constituents), list[int]()
-        for one in draw.shuffled([word, *dependents[word]]):
-            found += [word] if one == word else arranged(one, start + len(found))
-        label = PHRASES[sentence.deprel[word - 1]]
-        constituents.insert(place, (label, start, start + len(found)))  # before those in it
-        return found
-
-    (top,) = dependents[0]
-    order = arranged(top, 0)
+    order, starts, todo = list[int](), dict[int, int](), [*dependents[0]]
+    while todo:
+        word = todo.pop()
+        if word in starts:  # met again, at its own place among its dependents
+            order.append(word)
+        else:
+            starts[word] = len(order)
+            todo += reversed(draw.shuffled([word, *dependents[word]]))
+    size = [1] * (len(sentence) + 1)
+    for word in reversed(starts):  # those below a word come before it
+        size[sentence.head[word - 1]] += size[word]
+    constituents = [
+        (PHRASES[sentence.deprel[word - 1]], start, start + size[word]) for word, start in starts.items()
+    ]
     place = {0: 0} | {word: number for number, word in enumerate(order, 1)}
     moved = Sentence(
         [sentence.form[word - 1] for word in order],

@@ -37,12 +37,19 @@ class Sight:
             :obj:`None`. (default: :obj:`None`)
         position: Whether it knows the positions of nodes. (default: :obj:`False`)
         level: Whether it knows their depths. (default: :obj:`False`)
+
+    Raises:
+        ValueError: If :obj:`types` is unknown.
     """
 
     edges: BaseTransform
     types: str | None = None
     position: bool = False
     level: bool = False
+
+    def __post_init__(self) -> None:
+        if self.types not in (None, "edge_type", "edge_mark"):
+            raise ValueError(f"'types' must be edge_type, edge_mark or None (got {self.types!r})")
 
 
 @dataclass(frozen=True)

@@ -91,12 +91,14 @@ class Probes(LabelDataset):
         seed: int = 0,
         **options: Unpack[WordOptions],
     ) -> None:
-        if function not in PROBE_FUNCTIONS:
+        if function not in [*PROBE_FUNCTIONS]:  # of any type, also one without a hash
             names = ", ".join(PROBE_FUNCTIONS)
             raise ValueError(f"'function' must be one of {names} (got {function!r})")
         check_whole("sentences", sentences)
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
             raise ValueError(f"'seed' must be a whole number >= 0 (got {seed!r})")
+        if not isinstance(projective, bool):
+            raise ValueError(f"'projective' must be True or False (got {projective!r})")
         if options.get("raw_from") is not None:
             raise ValueError(
                 f"'raw_from' is for corpora with files: this one is generated (got {options['raw_from']!r})"

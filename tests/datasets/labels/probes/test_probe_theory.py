@@ -282,6 +282,8 @@ def test_wrong_numbers(name):
 
 
 def test_wrong_types_and_too_few_words():
+    with pytest.raises(ValueError, match=r"'types' must be edge_type, .* \(got 'edge_x'\)"):
+        Sight(G.resolve("dra"), "edge_x")
     with pytest.raises(ValueError, match=r"'types' must be what the edges have \(got 'edge_type'\)"):
         ceilings(Sight(G.resolve("dra"), TYPED), ["depth"], 1, words=2, steps=2)
     with pytest.raises(ValueError, match="'words' 1: none of them has a label of 'next'; take more"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import islice
 
@@ -12,8 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
+from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS, WORD_CLASSES
-from graphdep.datasets.labels.probes.probe_sentences import PHRASES, RELATIONS, ProbeSizes, probe_sentences
+from graphdep.datasets.labels.probes.probe_sentences import (
+    PHRASES,
+    RELATIONS,
+    ProbeSizes,
+    _projective,
+    probe_sentences,
+)
 from graphdep.datasets.labels.probes.probes import Probes
 
 SMALL = {"sentences": 20, "min_words": 2, "max_words": 6}
@@ -179,6 +187,36 @@ def test_projective_trees_are_the_same_trees_over_words_that_stand_together(seed
     assert moved.constituents == sorted(spans, key=lambda span: (span[1], -span[2]))
 
 
+def arranged(tree: Sentence, word: int, start: int, draw: Draw, spans: list) -> list[int]:
+    """A word and all below it by recursion, and the constituents of them, outer ones first."""
+    own, place = [word, *(one for one in range(len(tree)) if tree.head[one] == word + 1)], len(spans)
+    found: list[int] = []
+    for one in draw.shuffled(own):
+        found += [word] if one == word else arranged(tree, one, start + len(found), draw, spans)
+    spans.insert(place, (PHRASES[tree.deprel[word]], start, start + len(found)))
+    return found
+
+
+@given(st.integers(0, 10**6))
+def test_projective_orders_are_those_of_a_recursion(seed):
+    tree, mark = next(probe_sentences(ProbeSizes(1, 30), str(seed)))
+    draw, other, spans = Draw(random.Random(seed)), Draw(random.Random(seed)), []
+    moved, place = _projective(tree, mark, draw)
+    order = arranged(tree, tree.head.index(0), 0, other, spans)
+    assert (moved.constituents, place) == (spans, order.index(mark))
+    heads = [0 if tree.head[word] == 0 else 1 + order.index(tree.head[word] - 1) for word in order]
+    assert (moved.form, moved.head) == ([tree.form[word] for word in order], heads)
+    assert draw.source.random() == other.source.random()
+
+
+def test_a_long_chain_is_no_recursion():
+    labels = ["root", *["obj"] * 1499]
+    chain = Sentence([f"w{word}" for word in range(1500)], [*range(1500)], labels)
+    moved, mark = _projective(chain, 1499, Draw(random.Random(0)))
+    assert len(moved.constituents) == 1500
+    assert moved.form[mark] == "w1499"
+
+
 def cut(tree: Sentence, word: int) -> str:
     """Form of the governor."""
     return tree.form[tree.head[word] - 1] if tree.head[word] else ""
@@ -244,6 +282,8 @@ def test_what_is_described(tmp_path):
     ("options", "message"),
     [
         ({"function": "tense"}, r"'function' must be one of governor, .* \(got 'tense'\)"),
+        ({"function": ["depth"]}, r"'function' must be one of governor, .* \(got \['depth'\]\)"),
+        ({"projective": "no"}, r"'projective' must be True or False \(got 'no'\)"),
         ({"sentences": 0}, r"'sentences' must be at least 1 \(got 0\)"),
         ({"sentences": 10**20}, r"'sentences' must be at most 10000000 \(got 10+\)"),
         ({"sentences": True}, "'sentences' must be a whole number"),
