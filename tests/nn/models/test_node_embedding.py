@@ -135,7 +135,7 @@ def test_a_label_is_never_read_as_a_word() -> None:
     """Ids of labels are small: as words they would be others, and nobody would know."""
     embedding = NodeEmbedding(9, 6)
     for data in (with_nodes(phrases=True), resolve("dam")(with_nodes())):
-        with pytest.raises(ValueError, match="RELATION nodes, for which the encoder has no vectors"):
+        with pytest.raises(ValueError, match="nodes, for which the encoder has no vectors"):
             embedding(data)
     with pytest.raises(ValueError, match="'embedding' must give vectors of size 6 .got 5."):
         embedding.add_relations(RelationEmbedding(3, 5))
