@@ -384,8 +384,7 @@ def _by_number(name: str) -> tuple[int, str]:
 
 def bench(said: str, results: Path, designs: Path) -> str:
     """Ratios and their targets, as `make bench` has written them, and where."""
-    with open(results / said, encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
+    lines = read(results / said)
     names = [name for name in lines[0] if name != "machine"]
     cells = [[f"**{one[name]}**" if one[name] == "missed" else one[name] for name in names] for one in lines]
     machines = "; ".join(dict.fromkeys(line["machine"] for line in lines))
@@ -395,11 +394,10 @@ def bench(said: str, results: Path, designs: Path) -> str:
 def probes(said: str, results: Path, designs: Path) -> str:
     """Accuracy by edges, layers and function; starred where it is below theory's, if the CSV has that."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
-    with open(results / said, encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            measured = float(line["measured"])
-            star = "*" if measured < float(line.get("step_by_step", 0)) - BELOW else ""
-            rows.setdefault((line["edges"], line["layers"]), {})[line["function"]] = f"{measured:.2f}{star}"
+    for line in read(results / said):
+        measured = float(line["measured"])
+        star = "*" if measured < float(line.get("step_by_step", 0)) - BELOW else ""
+        rows.setdefault((line["edges"], line["layers"]), {})[line["function"]] = f"{measured:.2f}{star}"
     names = [*next(iter(rows.values()))]
     header = ["edges", "layers", *names]
     cells = [[*row, *(found[name] for name in names)] for row, found in rows.items()]

@@ -18,13 +18,16 @@ ROWS |= {"tree": "neighbours", **{name: name for name in PHRASES}}
 def measured() -> dict[str, dict[str, float]]:
     """Accuracy with two layers, by row and function of the tree."""
     found: dict[str, dict[str, float]] = {}
-    for name in ("probes.csv", "probes-projective.csv"):
-        with (RESULTS / name).open(encoding="utf-8", newline="") as file:
-            for line in csv.DictReader(file):
-                row, other = line["edges"], name != "probes.csv"
-                if line["layers"] == LAYERS and (row in PHRASES) == other:
-                    found.setdefault(row, {})[line["function"]] = float(line["measured"])
+    phrases = (line for line in _lines("probes-projective.csv") if line["edges"] in PHRASES)
+    for line in (*_lines("probes.csv"), *phrases):
+        if line["layers"] == LAYERS:
+            found.setdefault(line["edges"], {})[line["function"]] = float(line["measured"])
     return found
+
+
+def _lines(name: str) -> list[dict[str, str]]:
+    with (RESULTS / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def reads(preset: str) -> str:

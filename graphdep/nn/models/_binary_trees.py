@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from graphdep.data import NodeType
-from graphdep.nn.models._utterances import root_nodes, utterance_of
+from graphdep.nn.models._utterances import root_nodes, utterance_of, words_of
 from graphdep.sentence.binarize import RULES
 from graphdep.transforms._ranges import expand_ranges
 from graphdep.vocab import PhraseVocab
@@ -80,8 +79,7 @@ def words_and_roots(data: Data) -> tuple[Tensor, Tensor, Tensor]:
             "(resolve_parser('bundled', constituents=True))"
         )
     roots, utterance = root_nodes(data), utterance_of(data)
-    # Empty nodes of enhanced graphs are words of no tree.
-    word = ((data.node_type == NodeType.WORD) & (data.word >= 0)).nonzero().view(-1)
+    word = words_of(data)
     return word, torch.bincount(utterance[word], minlength=roots.numel()), roots
 
 
