@@ -153,7 +153,8 @@ LimitEval = Annotated[
     ),
 ]
 EDGE_NAMES = (
-    "dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, lisa, transformer, transformer-utterance, or your "
+    "dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, lisa, constituents, same-constituent, transformer, "
+    "transformer-utterance, or your "
 )
 EDGE_NAMES += "own: package.module:Name, which is imported, from this folder, too."
 Edges = Annotated[

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from graphdep.io.atomic import atomic_path
 from graphdep.io.decoding import decoded_lines
 from graphdep.sentence import Sentence
-from graphdep.sentence.ptb_lines import Bracketed, PtbError, format_ptb, read_brackets
+from graphdep.sentence.ptb_lines import Bracketed, PtbError, format_ptb, plain_words, read_brackets
 
 __all__ = ["PtbError", "format_ptb", "iter_ptb", "parse_ptb", "read_ptb", "write_ptb"]
 
@@ -34,7 +34,8 @@ def read_ptb(
 
     Raises:
         PtbError: If there is no tree, the brackets are not closed or opened, one has no label or no word, a
-            word has no bracket and tag, or a tree has another number of words than its sentence.
+            word has no bracket and tag, or a tree has other words than its sentence (case and the ways to
+            write quotes are not compared).
         OSError: If the file cannot be read.
     """
     with open(path, "rb") as file:
@@ -105,6 +106,10 @@ def _joined(trees: list[Bracketed], sentences: Sequence[Sentence] | None, path: 
         if len(tree.form) != len(sentence):
             what = f"a tree of {len(tree.form)} words for sentence {number}, of {len(sentence)}"
             raise PtbError(what, path, tree.line, " ".join(tree.form))
+        for place, (one, other) in enumerate(zip(tree.form, sentence.form), start=1):
+            if plain_words(one).casefold() != plain_words(other).casefold():
+                what = f"word {place} of the tree of sentence {number} is not {other!r}, as in the sentence"
+                raise PtbError(what, path, tree.line, one)
         joined.append(dataclasses.replace(sentence, constituents=tree.constituents))
     return joined
 

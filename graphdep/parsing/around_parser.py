@@ -27,6 +27,11 @@ class AroundParser(Parser):
         """The parser's fingerprint."""
         return self.parser.fingerprint
 
+    @property
+    def fallback(self) -> str:
+        """What the parser gives an input that it fails on."""
+        return self.parser.fallback
+
     def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
         """What the parser knows."""
         return self.parser.known(items)

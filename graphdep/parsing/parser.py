@@ -58,6 +58,11 @@ class Parser(ABC):
     def fingerprint(self) -> str:
         """Name, version, digest of the models, and every option that changes the output."""
 
+    @property
+    def fallback(self) -> str:
+        """What an input gets that it fails on, for reports."""
+        return "a chain tree and flat constituents" if self.gives_constituents else "a chain tree"
+
     @abstractmethod
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
         """Parses a chunk of texts; may raise anything, upon which each text is tried on its own."""
@@ -216,9 +221,12 @@ class Parser(ABC):
     def _report(self, reason: str, failed: int, total: int) -> None:
         self.failures += failed
         if failed:
-            what = "a chain tree and flat constituents" if self.gives_constituents else "a chain tree"
             logger.warning(
-                "%d of %d texts got %s instead of a parse (the first: %s)", failed, total, what, reason
+                "%d of %d texts got %s instead of a parse (the first: %s)",
+                failed,
+                total,
+                self.fallback,
+                reason,
             )
 
 

@@ -15,6 +15,7 @@ from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.sentence_lookup import SentenceLookup
 from graphdep.sentence import Sentence
+from graphdep.sentence.ptb_lines import plain_words
 
 _DEPENDENCIES = {"bundled": BundledParser, "chain": ChainParser}
 
@@ -25,7 +26,8 @@ class PtbParser(Parser):
     The words, the tags and :attr:`Sentence.constituents` are those of the file
     (:func:`~graphdep.io.read_ptb`), the dependency tree is that of another parser for these words. A text is
     one sentence of the file, or several that follow one another there. White space is not compared, for
-    brackets do not tell of it; the first of equal sentences is taken, and an unknown text is an error.
+    brackets do not tell of it; the Treebank's quotes and escaped slashes and stars are compared as the plain
+    signs, the first of equal sentences is taken, and an unknown text is an error.
 
     Args:
         path: The file.
@@ -79,6 +81,11 @@ class PtbParser(Parser):
         kept = "/functions" if self.functions else ""
         return f"ptb/{self._digest}{kept}/{self.dependencies.fingerprint}"
 
+    @property
+    def fallback(self) -> str:
+        """The constituents are those of the file all the same."""
+        return "a chain tree"
+
     def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
         """Looks inputs up; what is missing is an error, not a chain tree."""
         found = [self._look_up(item) for item in items]
@@ -109,4 +116,4 @@ def _parsed(sentences: Sequence[Sentence], trees: Sequence[Parsed]) -> Parsed:
 
 
 def _without_spaces(text: str) -> str:
-    return "".join(text.split())
+    return plain_words("".join(text.split()))

@@ -41,7 +41,7 @@ class SentenceLookup:
         return [self._of_words[item]]
 
     def _find(self, text: str) -> list[Sentence]:
-        text = self._normal(text)
+        shown, text = _shown(text), self._normal(text)
         if not text:
             return []
         if text in self._of_text:
@@ -51,7 +51,7 @@ class SentenceLookup:
             stop = self._run_end(text, start)
             if stop is not None:
                 return [*self._sentences[start:stop]]
-        raise ValueError(f"no sentence or run of sentences of {self._place} has the text {_shown(text)}")
+        raise ValueError(f"no sentence or run of sentences of {self._place} has the text {shown}")
 
     def _run_end(self, text: str, start: int) -> int | None:
         """The end of the run of sentences from ``start`` on that makes up ``text``."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 Constituent = tuple[str, int, int]
 FLAT = "X"
 """PTB's label for what is not known: that of the one constituent of a sentence that could not be parsed."""
-_LABEL = re.compile(r"[^\s()]+")
+LABEL = re.compile(r"[^\s()]+")
 
 
 def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
@@ -22,6 +22,8 @@ def check_constituents(constituents: Sequence[Constituent], words: int) -> None:
         constituents: Label, first word and the word after the last one, counted from 0.
         words: Number of words of the sentence.
     """
+    if not isinstance(constituents, list | tuple):
+        raise ValueError(f"'constituents' must be a list of (label, start, end) (got {constituents!r:.80})")
     above: list[Constituent] = []
     last = 0
     for number, constituent in enumerate(constituents):
@@ -45,7 +47,7 @@ def _checked(number: int, constituent: Constituent, words: int) -> Constituent:
             f"constituent {number} must be a tuple (label, start, end) (got {constituent!r:.80})"
         )
     label, start, end = constituent
-    if not isinstance(label, str) or not _LABEL.fullmatch(label):
+    if not isinstance(label, str) or not LABEL.fullmatch(label):
         raise ValueError(
             f"constituent {number} must have a label without white space and brackets (got {label!r:.80})"
         )

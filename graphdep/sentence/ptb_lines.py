@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphdep.sentence.constituents import Constituent, parts
+from graphdep.sentence.constituents import LABEL, Constituent, parts
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -16,6 +16,8 @@ _ROOTS = ("", "ROOT", "TOP", "S1", "VROOT")
 _TRACE = "-NONE-"
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-"}
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_PLAIN = {"``": '"', "''": '"', "“": '"', "”": '"', "‘": "'", "’": "'", "`": "'", r"\/": "/", r"\*": "*"}
+_SIGNS = re.compile("|".join(map(re.escape, _PLAIN)))  # two of a sign before one
 _PARTS = re.compile(r"[()]|[^ \t\r\n()]+")  # other white space may be in a word
 _BRACKETS = re.compile("|".join(_ESCAPED))
 _SPACE = re.compile(r"\s")
@@ -57,7 +59,8 @@ def format_ptb(sentence: Sentence) -> str:
     """The constituents of a sentence as brackets in one line, without a line break.
 
     The outermost bracket is ``ROOT``, a word stands in one with its XPOS for a label (``_`` where it has
-    none), and round brackets in words and tags are ``-LRB-`` and ``-RRB-``.
+    none or an empty one), and round brackets in words and tags are ``-LRB-`` and ``-RRB-``. A
+    word that is such a name itself, or that of another bracket, is read as the bracket.
 
     Raises:
         ValueError: If the sentence has no constituents, or a word or a tag holds white space or would be read
@@ -90,11 +93,19 @@ def _format(sentence: Sentence) -> str:
         if what == close:
             text.append(")")
         elif what < 0:
-            text.append(f" ({_escaped(tags[~what])} {_escaped(sentence.form[~what])})")
+            tag = _escaped(tags[~what]) or "_"
+            text.append(f" ({tag} {_escaped(sentence.form[~what])})")
         else:
             text.append(f" ({constituents[what][0]}")
             todo += [close, *reversed(inside[what])]
     return "".join([*text, ")"])
+
+
+def plain_words(text: str) -> str:
+    """What a text is compared by with one of brackets: quotes and escapes of the Treebank, and typographic
+    quotes, are the plain signs.
+    """
+    return _SIGNS.sub(lambda sign: _PLAIN[sign[0]], text)
 
 
 def _escaped(word: str) -> str:
@@ -121,6 +132,7 @@ def read_brackets(
     """
     tree = _Tree(path, functions, traces)
     for number, line in lines:
+        line = line.removeprefix("\ufeff") if number == 1 else line
         for part in _PARTS.findall(line):
             tree.take(part, number)
             if tree.done:
@@ -193,6 +205,8 @@ class _Tree:
         elif not bracket.taken:
             raise PtbError("a constituent without words", self.path, line, label)
         elif bracket.start < len(self.form) and (self.open or label not in _ROOTS):
+            if not LABEL.fullmatch(label):  # white space that separates nothing, such as a no-break space
+                raise PtbError("a label with white space", self.path, line, label)
             self.found[bracket.number] = (self._cut(label), bracket.start, len(self.form))
         self.done = not self.open
 

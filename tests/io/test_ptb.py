@@ -89,6 +89,7 @@ def test_function_tags_traces_and_roots():
         ("()", 1, "a bracket without a label"),
         ("(S\n(NP )\n(NN a))", 2, "a constituent without words (got 'NP')"),
         ("(S)", 1, "a constituent without words (got 'S')"),
+        ("(S (NN a))\n(S\n(N\u00a0P (NN a)))", 3, "a label with white space (got 'N\\xa0P')"),
         ("(NP (NN a b))", 1, "a word without a bracket and a tag of its own (got 'b')"),
         ("(NP (NN a)\nb)", 2, "a word without a bracket and a tag of its own (got 'b')"),
         ("(NP a (NN b))", 1, "a bracket after a word without one (got 'a')"),
@@ -99,7 +100,7 @@ def test_function_tags_traces_and_roots():
 )
 def test_what_is_no_tree_is_named(tmp_path, text, line, message):
     path = tmp_path / "bad.mrg"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(PtbError, match=re.escape(f"{path}:{line}: {message}") + "$") as error:
         read_ptb(path)
     assert error.value.line == line
@@ -124,6 +125,10 @@ def test_a_stream_is_read_tree_by_tree():
     assert [*iter_ptb(io.StringIO(""))] == []
 
 
+def test_a_byte_order_mark_is_no_word():
+    assert parse_ptb("\ufeff(S (NN a))") == [*iter_ptb(["\ufeff(S (NN a))"])] == parse_ptb("(S (NN a))")
+
+
 def test_deep_trees_need_no_recursion():
     deep = "(X " * 5000 + "(NN a)" + ")" * 5000
     [sentence] = parse_ptb(deep)
@@ -141,6 +146,22 @@ def test_trees_of_given_sentences():
         parse_ptb("(NP (DT The) (NN dog))", sentences=[parsed, parsed])
     with pytest.raises(PtbError, match="<string>:2: 2 trees for 1 sentences"):
         parse_ptb("(NP (DT The) (NN dog))\n(NP (DT The) (NN dog))", sentences=[parsed])
+
+
+def test_quotes_of_the_treebank_are_those_of_the_sentence():
+    said = Sentence.chain(['"', "and/or", "’s", '"'])
+    [joined] = parse_ptb("(S (`` ``) (CC And\\/or) (POS 's) ('' ''))", sentences=[said])
+    assert joined == dataclasses.replace(said, constituents=[("S", 0, 4)])
+    with pytest.raises(
+        PtbError,
+        match=r"<string>:1: word 2 of the tree of sentence 1 is not 'and/or', as in the sentence \(got 'or'\)",
+    ):
+        parse_ptb("(S (`` ``) (CC or) (POS 's) ('' ''))", sentences=[said])
+
+
+def test_a_word_without_a_tag():
+    sentence = dataclasses.replace(Sentence.chain(["a", "b"]), xpos=["", "B"], constituents=[])
+    assert format_ptb(sentence) == "(ROOT (_ a) (B b))"
 
 
 def test_what_cannot_be_written_is_named(tmp_path):

@@ -14,8 +14,17 @@ from stanza.models.constituency.tree_reader import read_trees
 
 from graphdep import Sentence
 from graphdep.io import format_ptb, write_conllu, write_ptb
-from graphdep.parsing import BundledParser, CachedParser, ParserUnavailableError, PtbParser, resolve_parser
+from graphdep.parsing import (
+    BundledParser,
+    CachedParser,
+    ParserUnavailableError,
+    PtbParser,
+    resolve_parser,
+)
+from graphdep.parsing.around_parser import AroundParser
 from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.chain_parser import ChainParser
+from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.stanza_engine import StanzaEngine
 from graphdep.parsing.stanza_tree import stanza_constituents
 
@@ -109,10 +118,24 @@ def test_brackets_of_a_file(tmp_path):
     assert chain.fingerprint.endswith("/chain/1") or "chain" in chain.fingerprint
     with pytest.raises(ValueError, match=r"no sentence of .*x\.mrg has the words 'He'"):
         parser.parse_words([["He"]])
-    with pytest.raises(ValueError, match=r"no sentence or run of sentences of .*x\.mrg has the text 'Hedid'"):
+    with pytest.raises(ValueError, match=r"no sentence or run of sentences of .*x\.mrg has the text 'He did'"):
         parser.parse(["He did"])
     with pytest.raises(ValueError, match=r"'dependencies' must be .*'nope'"):
         resolve_parser(f"ptb:{tmp_path / 'x.mrg'}", dependencies="nope")
+
+
+class Fails(ChainParser):
+    def parse_sentences(self, sentences):
+        return [Parsed([Sentence.chain(words)], "no model", False) for words in sentences]
+
+
+def test_what_a_file_has_is_not_reported_flat(tmp_path, caplog):
+    quoted = dataclasses.replace(Sentence.chain(["``", "Go", "''"]), constituents=[("S", 0, 3)])
+    write_ptb([quoted], tmp_path / "x.mrg")
+    parser = PtbParser(tmp_path / "x.mrg", dependencies=Fails())
+    [[sentence]] = AroundParser(parser).parse(['"Go"'])
+    assert sentence.constituents == quoted.constituents
+    assert "1 of 1 texts got a chain tree instead of a parse (the first: no model)" in caplog.text
 
 
 def test_conllu_files_may_have_them(tmp_path):

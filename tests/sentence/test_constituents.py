@@ -64,6 +64,9 @@ def test_check_agrees_with_a_naive_test(constituents):
         ([(None, 0, 1)], "constituent 0 must have a label without white space and brackets (got None)"),
         ([("NP", 0, True)], "constituent 'NP' (0, True): start and end must be whole numbers"),
         ([("NP", 0.0, 1)], "constituent 'NP' (0.0, 1): start and end must be whole numbers"),
+        ("", "'constituents' must be a list of (label, start, end) (got '')"),
+        ({}, "'constituents' must be a list of (label, start, end) (got {})"),
+        (iter([("NP", 0, 1)]), "'constituents' must be a list of (label, start, end) (got <list_iterator"),
         ([["NP", 0, 1]], "constituent 0 must be a tuple (label, start, end) (got ['NP', 0, 1])"),
     ],
 )

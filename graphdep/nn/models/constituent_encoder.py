@@ -12,6 +12,7 @@ from graphdep.nn.models._binary_levels import BinaryLevels
 from graphdep.nn.models._binary_trees import BinaryTrees, binary_trees, check_rule
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.transforms._options import count
 
 
 class ConstituentEncoder(TextEncoder):
@@ -64,7 +65,8 @@ class ConstituentEncoder(TextEncoder):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self.hidden_channels, self.binarized = hidden_channels, check_rule(binarized)
+        self.hidden_channels = count("hidden_channels", hidden_channels, 1)
+        self.binarized = check_rule(binarized)
         if in_channels is None:
             in_channels = hidden_channels if vectors is None else vectors.size(-1)
         self.in_channels = in_channels

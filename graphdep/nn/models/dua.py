@@ -42,7 +42,8 @@ class DUA(SMN):
     their sum goes unused: that is ``form="code"``. Published sizes are the defaults: 200 channels, 50 of
     matching vectors, 8 filters, 50 words, the last 10 turns, Adam. What is not as in the code: batches are of
     170 and the rate is .005, the preset's are 32 and 1e-3; for the rest as said of :class:`SMN`, whose code
-    in Theano it goes on from.
+    in Theano it goes on from. All pairs of words of a text are in memory at once, with several vectors of
+    :math:`2C` numbers each: 4 MB a vector for a text of 50 words.
 
     Args:
         num_words: Size of the vocabulary.

@@ -75,6 +75,7 @@ class MatchingModel(nn.Module):
     ) -> None:
         super().__init__()
         self.max_words, self.max_turns = count("max_words", max_words, 1), count("max_turns", max_turns, 1)
+        count("hidden_channels", channels, 1)
         self.encoder = NodeEmbedding(
             num_words, channels, max_positions=0, max_levels=0, vectors=vectors, dropout=dropout
         )

@@ -62,11 +62,11 @@ class SpeakerSelectionModel(SelectionModel):
     ) -> None:
         if speakers not in SPEAKERS:
             raise ValueError(f"'speakers' must be one of {', '.join(SPEAKERS)} (got {speakers!r})")
-        if speakers == "added":
-            encoder.add_marks(3)  # type: ignore[operator]
-        elif (number := _segments(encoder)) < 2:
+        if speakers == "segments" and (number := _segments(encoder)) < 2:
             raise ValueError(f"speakers='segments' needs two segments: the encoder has {number}")
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
+        if speakers == "added":  # at last, so that a refused option leaves the encoder as it was
+            encoder.add_marks(3)  # type: ignore[operator]
         self.speakers = speakers
 
     def extra_repr(self) -> str:

@@ -258,6 +258,8 @@ def test_errors(name: str) -> None:
     if name not in WITHOUT_RULE:
         with pytest.raises(ValueError, match="'binarized' must be one of left, head \\(got 'right'\\)"):
             make(name, binarized="right")
+    with pytest.raises(ValueError, match="'hidden_channels' must be a whole number of at least 1"):
+        make(name, hidden_channels=2.5)
     with pytest.raises(ValueError, match="the data has no 'phrase_index'"):
         make(name)(to_data([sentence], vocab=VOCAB))
     with pytest.raises(ValueError, match="no ROOT nodes: call to_data\\(..., root=True\\)"):

@@ -171,6 +171,8 @@ def test_errors() -> None:
         kind = type(MODELS[name]())
         with pytest.raises(ValueError, match=r"'max_turns' must be a whole number of at least 1 \(got 0\)"):
             kind(9, max_turns=0)
+        with pytest.raises(ValueError, match=r"'hidden_channels' must be a whole number .* \(got 2.5\)"):
+            kind(9, hidden_channels=2.5)
         for wrong in ("8", 8.5, True):
             with pytest.raises(ValueError, match=rf"'max_words' must be a whole number .* \(got {wrong!r}\)"):
                 kind(9, max_words=wrong)

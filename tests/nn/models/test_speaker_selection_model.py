@@ -57,5 +57,9 @@ def test_segments_may_be_the_speakers():
     assert made(batch()).shape == (2,)
     with pytest.raises(ValueError, match="speakers='segments' needs two segments: the encoder has 0"):
         SpeakerSelectionModel(encoder(segments=0), speakers="segments")
+    refusing = encoder()
+    with pytest.raises(ValueError, match="'readout' must be one of"):
+        SpeakerSelectionModel(refusing, readout="last")
+    assert refusing.embedding.mark is None
     with pytest.raises(ValueError, match="'speakers' must be one of added, segments"):
         SpeakerSelectionModel(encoder(), speakers="both")
