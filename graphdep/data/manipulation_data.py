@@ -33,9 +33,10 @@ def insertion_data(
     The symbols [INS], [DEL] and [SRCH] are no pieces of a vocabulary: each is the piece of [EOU] with a mark
     of its own (1, 2 and 3), whose vector an encoder adds (:meth:`graphdep.nn.models.TextEncoder.add_marks`).
 
-    No utterance is left out, for labels count them. Where the example would be longer than
-    :obj:`max_length`, and where an utterance has more than a quarter of that, utterances lose their last
-    words, all having the same room.
+    No utterance is left out, for labels count them. Where the example would be longer than :obj:`max_length`,
+    and where an utterance has more than a quarter of that, utterances lose their last words, all having the
+    same room. The public code leaves whole utterances out in its search, so that a label may be of another
+    place.
 
     Args:
         turns: The utterances, the target among them, none without words.

@@ -118,7 +118,9 @@ def test_brackets_of_a_file(tmp_path):
     assert chain.fingerprint.endswith("/chain/1") or "chain" in chain.fingerprint
     with pytest.raises(ValueError, match=r"no sentence of .*x\.mrg has the words 'He'"):
         parser.parse_words([["He"]])
-    with pytest.raises(ValueError, match=r"no sentence or run of sentences of .*x\.mrg has the text 'He did'"):
+    with pytest.raises(
+        ValueError, match=r"no sentence or run of sentences of .*x\.mrg has the text 'He did'"
+    ):
         parser.parse(["He did"])
     with pytest.raises(ValueError, match=r"'dependencies' must be .*'nope'"):
         resolve_parser(f"ptb:{tmp_path / 'x.mrg'}", dependencies="nope")

@@ -35,7 +35,8 @@ class BinaryTreeLSTM(ConstituentEncoder):
         \mathbf{h}_j = \sigma(\mathbf{W}^o \mathbf{x}_j + \mathbf{b}^{o'}) \odot \tanh(\mathbf{c}_j),
 
     and biases of its own; and each forget gate has its own bias. ``leaf="code"`` has all this, and the
-    paper's count of parameters for sentiment, 316,800, is of it; its models of relatedness (SICK: 205,190
+    paper's count of parameters for sentiment, 316,800, is of it: there each composing gate has its bias
+    twice, which is the same function, and here once (316,050). Its models of relatedness (SICK: 205,190
     parameters) have no :math:`\mathbf{o}` besides, :math:`\mathbf{h} = \tanh(\mathbf{c})`, for which there is
     no option here. The paper's trees are those of the treebank, or of the Stanford parser, whose binariser
     takes the parts off around the head: ``binarized="head"`` has that shape, with heads from the dependency

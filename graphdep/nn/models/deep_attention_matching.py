@@ -54,11 +54,12 @@ class DeepAttentionMatching(MatchingModel):
     Published sizes are the defaults: 200 channels, five layers, 32 and 16 filters, 9 turns, 50 words,
     word2vec vectors that are tuned (here drawn at random, unless there are :obj:`vectors`), Adam with a rate
     of 1e-3 that falls by a tenth every 400 updates, batches of 256; for Douban 16 and 16 filters, which are
-    not here. What is not as in the code: similarities of padding are zeros, where there they are those of
-    its vector; a linear layer's bias is a vector, not a number; linear layers and filters start as PyTorch's
-    do, there orthogonal and between -.01 and .01; LayerNorm adds PyTorch's 1e-5 to a variance, not 1e-6;
-    gradients are not cut to values between -1 and 1, nor is a loss at 10; batch and rate are the preset's
-    (32, 1e-3), the rate constant unless ``warmup_steps`` is set.
+    not here. What is not as in the code: similarities of padding are zeros, where there they are those of its
+    vector; a linear layer's bias is a vector, not a number; linear layers and filters start as PyTorch's do,
+    there orthogonal and between -.01 and .01; LayerNorm adds PyTorch's 1e-5 to a variance, not 1e-6;
+    gradients are not cut to values between -1 and 1, nor is a loss at 10; pooling pads as said of
+    :class:`IOI`; batch and rate are the preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is
+    set.
 
     Args:
         num_words: Size of the vocabulary.

@@ -30,7 +30,8 @@ class DependencyTreeRNN(TextEncoder):
 
     What is counted outwards from the governor, we have not found said; on the right, that is also the order
     of the words, on the left it is the other way round, and :obj:`places_from` has both. The paper does not
-    say either where its matrices start: here where PyTorch's linear layers of as many channels do.
+    say either where its matrices start: here where PyTorch's linear layers of as many channels do. That its
+    nonlinearity is tanh we could not verify.
 
     ROOT has no word to add: its state is that of the root word (where a tree has several, their mean,
     weighted by :math:`\ell`). Nodes outside the trees have zeros. Pretrained vectors enter in their own size.

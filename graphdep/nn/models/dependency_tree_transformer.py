@@ -37,10 +37,12 @@ class DependencyTreeTransformer(TextEncoder):
     `"Weighted Transformer Network for Machine Translation" <https://arxiv.org/abs/1711.02132>`_, which they
     are from; whether :math:`\mathbf{X}` stands in the norm, and where codes are added, we could
     not verify. Weights that sum to 1 are a softmax here, equal at the start, and no projection after each
-    step. What the authors' code runs is another model, of which ``form="code"`` is one of
-    two passes whose states it joins (the other also reads relation labels, and is not here): heads side by
-    side whose softmax is
-    over those who attend, no branches, no :math:`\mathbf{W}`, and the words' own vectors added:
+    step. In the authors' class the input of a branch's feed-forward layer is added to its
+    output, and a norm taken, too; not here. What the authors' code runs is another model, of which
+    ``form="code"`` is one of two passes whose states it joins (the other also reads relation labels, and is
+    not here): heads side by side whose softmax is over those who attend, no branches, no
+    :math:`\mathbf{W}`, the words' own vectors added, and matrices that start smaller (Xavier's rule for all
+    heads' as one tensor; here for each):
 
     .. math::
         \mathbf{h}_j = \tanh \Big(\sum_m \big(\mathbf{a}_m + \mathbf{e}_m\big)\Big)
@@ -52,8 +54,8 @@ class DependencyTreeTransformer(TextEncoder):
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
         heads: Branches; divides :obj:`hidden_channels`. (default: :obj:`6`)
-        ff_channels: Size of the branches' feed-forward layers together, a share for each.
-            (default: :obj:`300`)
+        ff_channels: Size of the branches' feed-forward layers together, a share for each; the
+            size is ours. (default: :obj:`300`)
         form: ``"paper"`` or ``"code"``, see above. (default: ``"paper"``)
         position_codes: Add sinusoids. (default: :obj:`False`)
         dropout: Dropout probability. (default: :obj:`0.0`)

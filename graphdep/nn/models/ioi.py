@@ -66,9 +66,11 @@ class IOI(MatchingModel):
     rate are the preset's (32, 1e-3), the rate constant unless ``warmup_steps`` is set; dropout acts on word
     vectors, compressed ones and images, where the code names more places and lets it act in none;
     similarities of padding are zeros in all channels, which the code does not mask in those of what texts see
-    of themselves and of each other; :math:`\mathbf{D}` starts at ones, there it is drawn; LayerNorm adds
-    PyTorch's 1e-5 to a variance, not 1e-8; padded turns are not read by the GRU; a loss is not cut at 10; the
-    GRU is PyTorch's (:class:`SMN`), and layers start as PyTorch's do.
+    of themselves and of each other; unknown words are padding there, here they are words, whose vector starts
+    at zeros; :math:`\mathbf{D}` starts at ones, there it is drawn; LayerNorm adds PyTorch's 1e-5 to a
+    variance, not 1e-8; padded turns are not read by the GRU; a loss is not cut at 10; the GRU is PyTorch's
+    (:class:`SMN`), layers start as PyTorch's do, and pooling pads behind the words alone, where TensorFlow's
+    pads before them, too, for some sizes that are not the published ones.
 
     Args:
         num_words: Size of the vocabulary.

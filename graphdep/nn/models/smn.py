@@ -49,7 +49,9 @@ class SMN(MatchingModel):
     not before it, and which have a bias on either side; words stand at the start of the image and zeros
     behind them, as in the code in TensorFlow (that in Theano has them in front); the GRU over utterances
     reads those that are there, as in Theano, where TensorFlow's reads absent ones of a short context, too;
-    :math:`\mathbf{A}` starts orthogonal, all else as PyTorch's layers do.
+    :math:`\mathbf{A}` starts orthogonal, all else as PyTorch's layers do. In Theano padding and unknown words
+    share a vector that is trained and stands in the products; here padding is zeros in both images. In
+    TensorFlow word vectors are not tuned, the second GRU has 200 channels and the accumulation is ``"last"``.
 
     Args:
         num_words: Size of the vocabulary.

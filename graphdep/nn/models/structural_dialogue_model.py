@@ -38,7 +38,9 @@ class StructuralDialogueModel(SelectionModel):
     (obj, iobj and theirs), in the tree that the edges are made of, controls included. The public code finds
     triples by rules over spaCy's trees, which also follow "and" and verbs below verbs (xcomp) and take the
     predicate of a copula for an object, and looks for their words in the text again, the first ones first;
-    of these rules only the arcs are here.
+    of these rules only the arcs are here. There only verbs count, with subjects to their left and objects to
+    their right, a verb without a subject takes that of a verb above it, and a pair has ten triples at most;
+    here any governor counts, wherever the two stand, and there is no limit.
 
     Examples have the layout of SIA's paper, and pairs are scored by [CLS] as it is: in the public code the
     response stands before the context, and BERT's pooler reads [CLS]. It trains with examples of 384 nodes, a

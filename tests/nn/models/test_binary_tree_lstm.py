@@ -91,9 +91,11 @@ def test_sizes_of_the_paper() -> None:
         "lin_h.weight": [750, 300],
     }
     code = BinaryTreeLSTM(20, hidden_channels=150, vectors=torch.randn(20, 300), leaf="code")
-    # What the paper's code counts: gates of the composer, the word's memory and its gate.
+    # Gates of the composer, the word's memory and its gate; the paper's code has the composer's biases twice.
     composer, words = 5 * (2 * 150 * 150 + 150), 2 * (300 * 150 + 150)
-    assert sum(p.numel() for n, p in code.named_parameters() if "embedding" not in n) == composer + words
+    found = sum(p.numel() for n, p in code.named_parameters() if "embedding" not in n)
+    assert found == composer + words
+    assert found + 5 * 150 == 316_800
 
 
 def test_errors() -> None:

@@ -35,6 +35,8 @@ TREES = [
         ["csubj", "root", "iobj", "obj", "xcomp", "obj"],
     ),
     Sentence(["w1", "w2"], [0, 1], ["root", "obj"]),  # no subject
+    # an expletive, a subject and an object with subtypes
+    Sentence(["w0", "w1", "w2", "w3"], [2, 0, 2, 2], ["expl", "root", "nsubj:pass", "obj:agent"]),
 ]
 TURNS = [EncodedUtterance.of(tree, TOKENS, RelationVocab()) for tree in TREES]
 
@@ -105,7 +107,9 @@ def slow_triples(data):
         (subject, verb, other)
         for verb, subject, first in arcs
         for other_verb, other, second in arcs
-        if verb == other_verb and first.split(":")[0] in ("nsubj", "csubj") and second in ("obj", "iobj")
+        if verb == other_verb
+        and first.split(":")[0] in ("nsubj", "csubj", "expl")
+        and second.split(":")[0] in ("obj", "iobj")
     }
 
 
@@ -134,6 +138,14 @@ def test_triples_are_those_of_the_tree():
 
 
 TOKENS_OF = {TOKENS.encode([word])[0][0]: word for word in WORDS}
+
+
+def test_subtypes_and_expletives_are_subjects_and_objects():
+    data = example([0, 4], 0)
+    found = model().triples(batch([data])).T.tolist()
+    assert sorted(map(tuple, found)) == sorted(slow_triples(data))
+    words = {tuple(TOKENS_OF[int(data.input_ids[node])] for node in triple) for triple in found}
+    assert words == {("w0", "w1", "w2"), ("w0", "w1", "w3"), ("w2", "w1", "w3")}
 
 
 def test_a_control_has_its_own_triples():
