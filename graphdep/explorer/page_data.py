@@ -25,6 +25,8 @@ from graphdep.explorer.word_weights import arriving, join_pieces, moved, rollout
 from graphdep.vocab import RelationVocab
 
 ROOM = 3_400_000  # bytes of weights, a third less than as text
+OFF_ROW = ("RELATION", "PHRASE")
+"""Kinds of nodes that do not stand among the words of a row, but on their arcs, or as brackets."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,9 @@ class PageNode:
 
 @dataclass(frozen=True)
 class PageEdges:
-    """A set of edges: how its parts print and what they are, the pairs ``[target, source]`` of each, and the
-    source, the target and the number in ``types`` of each typed edge.
+    """A set of edges: how its parts print and what they are, the pairs ``[target, source]`` of each, the
+    source, the target and the number in ``types`` of each typed edge; and of each utterance how many there
+    are between it and nodes that the other side has not.
     """
 
     name: str
@@ -48,6 +51,7 @@ class PageEdges:
     made: list[PackedPairs]
     types: list[str]
     typed: list[tuple[int, int, int]]
+    alone: list[int]
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,18 @@ def _page_edges(side: Side, name: str, keep: Tensor) -> PageEdges:
         made.append(pack_pairs(_kept(matrix, keep)))
     parts = [(" ".join(repr(part).split()), part_text(part)) for part in origins.parts]
     types, typed = _typed(side, name, keep)
-    return PageEdges(name, parts, made, types, typed)
+    return PageEdges(name, parts, made, types, typed, _alone(side, name, keep))
+
+
+def _alone(side: Side, name: str, keep: Tensor) -> list[int]:
+    """Edges of each utterance to and from entries that are not kept."""
+    matrix = _edge_matrix(side, name)
+    left = torch.ones(side.nodes.size, dtype=torch.bool).index_fill(0, keep, False)
+    ends = matrix[:, left].sum(dim=1) + matrix[left].sum(dim=0)
+    utterance = torch.tensor(side.nodes.utterance)
+    shown = [kind not in OFF_ROW for kind in side.nodes.kinds]
+    mine = torch.tensor(shown) & ~left
+    return [int(ends[mine & (utterance == number)].sum()) for number in range(1 + int(utterance.max()))]
 
 
 def _typed(side: Side, name: str, keep: Tensor) -> tuple[list[str], list[tuple[int, int, int]]]:

@@ -11,10 +11,10 @@ from torch import Tensor
 from graphdep.drawing import Bracket, Lane, Row
 from graphdep.drawing.row import Arc
 from graphdep.explorer.packing import unpack_pairs
-from graphdep.explorer.page_data import PageData, PageEdges, PageSide
+from graphdep.explorer.page_data import OFF_ROW, PageData, PageEdges, PageSide
 from graphdep.io.plural import plural
 
-_OFF_ROW = ("RELATION", "PHRASE")  # nodes that stand on their arcs, or as brackets
+_Set = tuple[PageEdges, Tensor]  # and all its pairs
 _MOST = 900  # edges that are drawn one by one
 
 
@@ -31,15 +31,26 @@ class _Places:
         index = torch.tensor(self.entries)
         return [(s, t) for t, s in matrix[index[:, None], index].nonzero().tolist()]
 
+    def outside(self, matrix: Tensor) -> int:
+        """How many edges there are between them and other entries."""
+        index = torch.tensor(self.entries)
+        inside = matrix[index[:, None], index].sum()
+        return int(matrix[index].sum() + matrix[:, index].sum() - 2 * inside)
+
+    def title(self, name: str, pairs: int, outside: int) -> str:
+        """What stands above a lane."""
+        beyond = f", and {outside} to and from {self.others}" if outside else ""
+        return f"{name}: {plural(pairs, 'edge')}{beyond}"
+
 
 def side_rows(page: PageData, side: int) -> list[Row]:
     """The rows of one side."""
     shown = page.sides[side]
     matrices = [edge_matrix(edges, len(page.nodes)) for edges in shown.edges]
     rows = []
-    for places in _utterances(page):
+    for utterance, places in enumerate(_utterances(page)):
         lanes = [
-            _lane(edges, matrix, places, number)
+            _lane(edges, matrix, places, utterance, number)
             for number, (edges, matrix) in enumerate(zip(shown.edges, matrices))
         ]
         arcs, nodes = _arcs(shown, places)
@@ -53,13 +64,13 @@ def difference_rows(page: PageData) -> list[Row]:
     first, second = page.sides
     size = len(page.nodes)
     pairs = [
-        (mine.name, other.name, edge_matrix(mine, size), edge_matrix(other, size))
+        ((mine, edge_matrix(mine, size)), (other, edge_matrix(other, size)))
         for mine, other in zip(first.edges, second.edges)
     ]
     many = len(pairs) > 1
     rows = []
-    for places in _utterances(page):
-        lanes = [lane for pair in pairs for lane in _difference_lanes(pair, page.sides, places, many)]
+    for number, places in enumerate(_utterances(page)):
+        lanes = [lane for pair in pairs for lane in _difference_lanes(pair, page.sides, places, number, many)]
         left_arcs, right_arcs = (_arcs(side, places)[0] for side in (first, second))
         kept = [arc for arc in left_arcs if arc in right_arcs]
         own = [arc for arc in left_arcs if arc not in right_arcs]
@@ -82,12 +93,13 @@ def _utterances(page: PageData) -> Iterator[_Places]:
     """Nodes of relations and phrases are not in the row."""
     kinds = {"RELATION": "relations", "PHRASE": "phrases"}
     off = {kinds[node.kind] for node in page.nodes if node.kind in kinds}
+    off |= {"phrases"} if any(side.bracket_nodes for side in page.sides) else set()  # of one side alone, too
     others = f"the {off.pop()}" if len(off) == page.utterances == 1 else "nodes outside this line"
     for utterance in range(page.utterances):
         entries = [
             number
             for number, node in enumerate(page.nodes)
-            if node.utterance == utterance and node.kind not in _OFF_ROW
+            if node.utterance == utterance and node.kind not in OFF_ROW
         ]
         yield _Places(entries, {entry: place for place, entry in enumerate(entries)}, others)
 
@@ -135,13 +147,10 @@ def _row(
     return Row(words, tuple(arcs), lanes, special, nodes, arc_nodes, styles, rtl=page.rtl)
 
 
-def _lane(edges: PageEdges, matrix: Tensor, places: _Places, colour: int) -> Lane:
+def _lane(edges: PageEdges, matrix: Tensor, places: _Places, utterance: int, colour: int) -> Lane:
     """Where all see one another, the edges with a type are drawn, and a line for the others."""
     pairs = places.pairs(matrix)
-    title = f"{edges.name}: {plural(len(pairs), 'edge')}"
-    index = torch.tensor(places.entries)
-    leading = int(matrix[index].sum() + matrix[:, index].sum()) - 2 * len(pairs)
-    title += f", and {leading} to and from {places.others}" if leading else ""
+    title = places.title(edges.name, len(pairs), places.outside(matrix) + edges.alone[utterance])
     size = len(places.entries)
     others = sum(source != target for source, target in pairs)
     drawn, note = pairs, ""
@@ -163,29 +172,31 @@ def _lane(edges: PageEdges, matrix: Tensor, places: _Places, colour: int) -> Lan
 
 
 def _difference_lanes(
-    pair: tuple[str, str, Tensor, Tensor], sides: Sequence[PageSide], places: _Places, many: bool
+    pair: tuple[_Set, _Set], sides: Sequence[PageSide], places: _Places, utterance: int, many: bool
 ) -> list[Lane]:
     """What one side alone has, and what both have; of equal sets that alone."""
-    mine, other, left, right = pair
-    same = mine == other
-    shared = mine if same else f"{mine} and {other}"
-    both = _plain(f"both: {shared}", places.pairs(left & right), 2, places, "both" + f", {mine}" * many)
-    if same and torch.equal(left, right):
+    (mine, left), (other, right) = pair
+    alone = [edges.alone[utterance] for edges in (mine, other)]
+    same = mine.name == other.name
+    shared = mine.name if same else f"{mine.name} and {other.name}"
+    both = _plain(f"both: {shared}", left & right, 0, 2, places, "both" + f", {mine.name}" * many)
+    if same and torch.equal(left, right) and not any(alone):
         return [both]
     names = [
-        side.name if name == side.name else f"{name} ({side.name})"
-        for name, side in zip((mine, other), sides)
+        side.name if edges.name == side.name else f"{edges.name} ({side.name})"
+        for edges, side in zip((mine, other), sides)
     ]
-    chips = [f"only {side.name}" + f", {name}" * many for name, side in zip((mine, other), sides)]
+    chips = [f"only {side.name}" + f", {edges.name}" * many for edges, side in zip((mine, other), sides)]
     return [
-        _plain(f"only {names[0]}", places.pairs(left & ~right), 0, places, chips[0]),
-        _plain(f"only {names[1]}", places.pairs(right & ~left), 1, places, chips[1]),
+        _plain(f"only {names[0]}", left & ~right, alone[0], 0, places, chips[0]),
+        _plain(f"only {names[1]}", right & ~left, alone[1], 1, places, chips[1]),
         both,
     ]
 
 
-def _plain(name: str, pairs: list[tuple[int, int]], colour: int, places: _Places, chip: str) -> Lane:
-    title = f"{name}: {plural(len(pairs), 'edge')}"
+def _plain(name: str, matrix: Tensor, alone: int, colour: int, places: _Places, chip: str) -> Lane:
+    pairs = places.pairs(matrix)
+    title = places.title(name, len(pairs), places.outside(matrix) + alone)
     size = len(places.entries)
     if size > 2 and sum(source != target for source, target in pairs) == size * (size - 1):
         return Lane(title, (), colour, "every one of them attends to every other", chip)

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from graphdep.data import NodeType
 from graphdep.vocab import PhraseVocab, RelationVocab
 
-Key = tuple[str, int, int, int]
+Key = tuple[str, int, int, int, str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,8 @@ class WordNodes:
     Args:
         names: The words and names.
         kinds: The :class:`~graphdep.NodeType` of each, by name.
-        keys: What each is called on every side of a comparison: kind, utterance, word and number.
+        keys: What each is called on every side of a comparison: kind, utterance, first and last word, label
+            of a phrase, and number.
         governor: The entry that governs each, -1 where there is none.
         relation: Its relation to that.
         depth: Its arcs from the top, -1 outside the trees.
@@ -76,17 +77,19 @@ class WordNodes:
         governor = entry[data.governor_index[first]].tolist()
         governor = [-1 if above == own else above for own, above in enumerate(governor)]
         arcs, arc_nodes = _arcs(data, entry, relations)
+        brackets, bracket_nodes = _brackets(data, entry)
         return cls(
             names,
             kinds,
-            _keys(kinds, utterance, word, dict(zip(arc_nodes, arcs))),
+            _keys(kinds, utterance, word, dict(zip(arc_nodes, arcs)), dict(zip(bracket_nodes, brackets))),
             [above if kind == "WORD" else -1 for above, kind in zip(governor, kinds)],
             labels,
             data.depth[first].tolist(),
             arcs,
             arc_nodes,
             entry,
-            *_brackets(data, entry),
+            brackets,
+            bracket_nodes,
         )
 
     @property
@@ -161,13 +164,20 @@ def _brackets(data: Data, entry: Tensor) -> tuple[list[tuple[int, int, str]], li
 
 
 def _keys(
-    kinds: list[str], utterance: list[int], word: list[int], arc_of: dict[int, tuple[int, int, str]]
+    kinds: list[str],
+    utterance: list[int],
+    word: list[int],
+    arc_of: dict[int, tuple[int, int, str]],
+    bracket_of: dict[int, tuple[int, int, str]],
 ) -> list[Key]:
-    """Words are known by their place, relation nodes by their dependent, the others by their order."""
+    """Words are known by their place, relation nodes by their dependent, phrases by their words and label,
+    the others by their order.
+    """
     keys: list[Key] = []
-    seen: dict[tuple[str, int, int], int] = {}
+    seen: dict[tuple[str, int, int, int, str], int] = {}
     for number, (kind, place, own) in enumerate(zip(kinds, utterance, word)):
-        stem = (kind, place, arc_of[number][1] if number in arc_of else own)
+        first = arc_of[number][1] if number in arc_of else own
+        stem = (kind, place, *bracket_of.get(number, (first, first, "")))
         seen[stem] = seen.get(stem, -1) + 1
         keys.append((*stem, seen[stem]))
     return keys

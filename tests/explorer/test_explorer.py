@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from importlib import resources
 from itertools import combinations
 
@@ -337,6 +338,34 @@ def test_phrases_that_differ_are_drawn_apart():
         for styles in (("arc", "edge-0"), ("arc", "edge-1"))
     ]
     assert spans == [set(side.brackets) for side in page.data.sides]
+
+
+def test_edges_of_phrases_of_one_side_are_counted():
+    page = draw(BRACKETED, "constituents", against="random")
+    [row] = difference_rows(page.data)
+    counts = []
+    for side in page.sides:  # an edge either way between each phrase and each of its words
+        spans = zip(side.nodes.brackets, side.nodes.bracket_nodes)
+        counts.append({(node, first, last): 2 * (last - first + 1) for (first, last, _), node in spans})
+    shared = {bracket for bracket in page.data.sides[0].brackets if bracket in page.data.sides[1].brackets}
+    both = sum(2 * (last - first + 1) for first, last, _ in shared)
+    own = [sum(found.values()) - both for found in counts]
+    assert all(own)
+    for lane, name, number in zip(row.lanes, ("only", "only", "both"), (*own, both)):
+        beyond = f", and {number} to and from the phrases" if number else ""
+        assert lane.title.startswith(name)
+        assert lane.title.endswith("edges" + beyond)
+    for number, found in enumerate(counts):
+        [row] = side_rows(page.data, number)
+        assert f"and {sum(found.values())} to and from the phrases" in row.lanes[0].title
+
+
+def test_a_phrase_of_the_same_words_and_label_is_the_same_node():
+    other = replace(BRACKETED, constituents=[("S", 0, 4), ("VP", 1, 4), ("NP", 3, 4)])
+    keys = [set(draw(one, "constituents").sides[0].nodes.keys) for one in (BRACKETED, other)]
+    left, right = ({(key[2], key[3], key[4]) for key in of if key[0] == "PHRASE"} for of in keys)
+    assert left & right == {(1, 4, "S"), (4, 4, "NP")}
+    assert left ^ right == {(1, 2, "NP"), (3, 4, "VP"), (2, 4, "VP")}
 
 
 def test_sides_refuse_what_does_not_fit(sentence):
