@@ -138,7 +138,8 @@ LimitTrain = Annotated[
         min=1,
         metavar="N",
         help="Train on N examples and parse no others: the first, of GLUE and response selection "
-        "spread over the split; validation and test stay whole.",
+        "spread over the split; validation and test stay whole "
+        "(--limit-eval and --set limit_eval=N are for them, where a task has it).",
         rich_help_panel=_DATA,
     ),
 ]

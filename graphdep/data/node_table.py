@@ -75,10 +75,10 @@ def to_data(
         y: Graph-level target, ``[1]`` or ``[1, classes]``. (default: :obj:`None`)
         phrases: Read :attr:`Sentence.constituents`. :obj:`True` puts a PHRASE node for each of them, in
             preorder, after all others: with the id of its label (:class:`~graphdep.vocab.PhraseVocab`) as
-            :obj:`deprel`, and positions that go on from the largest one, as
-            :class:`~graphdep.transforms.PhraseNodes` makes them; ``"spans"`` writes :obj:`phrase_index` and
-            :obj:`phrase_type` alone, ``"tagged"`` besides :obj:`tag`, from :attr:`Sentence.upos`.
-            (default: :obj:`False`)
+            :obj:`deprel` and :obj:`input_ids`, which a table of words is not for, and positions that go on
+            from the largest one, as :class:`~graphdep.transforms.PhraseNodes` makes them; ``"spans"`` writes
+            :obj:`phrase_index` and :obj:`phrase_type` alone, ``"tagged"`` besides :obj:`tag`, from
+            :attr:`Sentence.upos`. (default: :obj:`False`)
 
     Shapes:
         - ``input_ids, node_type, governor_index, deprel, depth, utterance, word, position, segment``:

@@ -44,7 +44,12 @@ class BracketTransform(BaseTransform):
         """
 
     def forward(self, data: Data) -> Data:
-        refuse_keys(data, self, ("edge_index", "clique", "phrase_node_index"))
+        if "phrase_node_index" in data:
+            raise ValueError(
+                f"{self} comes before phrase nodes: make the data with phrases='spans', and the nodes behind "
+                "it (PhraseNodes, or resolve('constituents'))"
+            )
+        refuse_keys(data, self, ("edge_index", "clique"))
         nodes = Nodes(data)
         old, words = Phrases(nodes), WordTable.of(nodes)
         first, last = self.spans(words)

@@ -48,6 +48,8 @@ class PhraseVocab:
         return len(self._labels)
 
     def __getitem__(self, label: str) -> int:
+        if not isinstance(label, str):
+            raise TypeError(f"'label' must be a text; the name of an id is label({label!r}) (got {label!r})")
         found = self._ids.get(label)
         if found is None:
             found = self._ids.get(_CUT.split(label.lstrip("@"), maxsplit=1)[0])

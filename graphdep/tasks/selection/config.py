@@ -133,6 +133,7 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
 
     models: ClassVar[Mapping[str, ModelPreset]] = SELECTION_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {"transformer": True, **dict.fromkeys(MATCHING_ENCODERS, False)}
+    of_words: ClassVar[tuple[str, ...]] = tuple(MATCHING_ENCODERS)
     any_encoder: ClassVar[bool] = True
     headed: ClassVar[tuple[str, ...]] = ("transformer",)
     edge_settings: ClassVar[tuple[str, ...]] = ("edges", "sia_edges")
@@ -154,6 +155,10 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
     def from_scratch(self) -> bool:
         """Whether the encoder is trained from nothing, on words."""
         return self.encoder in self.encoders
+
+    @property
+    def reads_trees(self) -> bool:
+        return super().reads_trees or self.objective == "spider"  # whose triples are arcs
 
     @property
     def encoder_base(self) -> str | None:

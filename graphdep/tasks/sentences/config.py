@@ -8,11 +8,17 @@ from typing import Any, ClassVar
 
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.tasks.sentences.task import Sentences
-from graphdep.tasks.sentences.tree_settings import TAG_ENCODERS, TREE_ENCODERS, TREE_HEADED, TreeSettings
+from graphdep.tasks.sentences.tree_settings import (
+    LABELLED,
+    TAG_ENCODERS,
+    TREE_ENCODERS,
+    TREE_HEADED,
+    TreeSettings,
+)
 from graphdep.training.family.encoder_settings import EncoderSettings
 from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
+from graphdep.training.family.scratch_settings import HEADED, OF_WORDS, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 
@@ -86,9 +92,15 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
     encoders: ClassVar[Mapping[str, bool]] = {**SCRATCH_ENCODERS, **dict.fromkeys(TREE_ENCODERS, False)}
+    of_words: ClassVar[tuple[str, ...]] = (*OF_WORDS, "use")
     headed: ClassVar[tuple[str, ...]] = (*HEADED, *TREE_HEADED)
 
     def __post_init__(self) -> None:
+        if self.trees == "gold" and self.over_constituents:
+            raise ValueError(
+                f"'trees' are those of governors; a treebank's own constituents are node_labels=true, of "
+                f"{LABELLED} (got {self.trees!r}, encoder={self.encoder!r})"
+            )
         super().__post_init__()
         self.check_encoder()
         self._check_frozen()

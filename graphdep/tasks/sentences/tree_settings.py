@@ -35,7 +35,7 @@ TAG_ENCODERS = ("taghypertreelstm",)
 _OF_ENCODERS = ("leaf", "binarized", "form", "position_codes", "cell", "meta_channels", "variant")
 TREE_HEADED = ("tree-transformer-ct", "tree-transformer-dt", "use")
 """Those whose heads share the channels."""
-_LABELLED = "SST of the layouts 'sentence' or 'trees'"
+LABELLED = "SST of the layouts 'sentence' or 'trees'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class TreeSettings:
         if not self.node_labels:
             return
         if resolve_task(self.task).options.get("layout") not in ("sentence", "trees"):
-            raise ValueError(f"'node_labels' is for {_LABELLED}, and not for {self.task!r} (got True)")
+            raise ValueError(f"'node_labels' is for {LABELLED}, and not for {self.task!r} (got True)")
         if not self.over_constituents:
             readers = ", ".join(CONSTITUENT_ENCODERS)
             raise ValueError(f"'node_labels' is for encoders {readers} (got encoder={self.encoder!r})")

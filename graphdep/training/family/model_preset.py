@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from graphdep.training.family.lookup import config_of
+from graphdep.training.family.lookup import config_of, registry
 from graphdep.training.family.noisy_trees import NOISY_TREES
 
 CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
@@ -83,7 +83,7 @@ def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) ->
     model, *controls = name.split("@")
     if model not in models:
         near = difflib.get_close_matches(model, models, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        hint = f" (did you mean {near[0]!r}?)" if near else _elsewhere(model)
         raise ValueError(f"no model {model!r}{hint}; choose one of {', '.join(models)}")
     preset = models[model]
     for control in controls:
@@ -92,6 +92,15 @@ def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) ->
             raise ValueError(f"no control {control!r} (got the model {name!r}); choose one of {known}")
         preset = preset.control(control)
     return preset
+
+
+def _elsewhere(model: str) -> str:
+    """Which other tasks have it."""
+    for family in registry().families():
+        task = next(iter(family.tasks))
+        if model in family.config(task).models:
+            return f" (one of {family.name}: --task {task})"
+    return ""
 
 
 def aliases(names: Mapping[str, str], models: Mapping[str, ModelPreset]) -> dict[str, ModelPreset]:

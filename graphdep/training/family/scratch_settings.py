@@ -26,6 +26,8 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
     }
 )
 """Encoders by name, and whether each reads edges."""
+OF_WORDS = ("word-average", "lstm", "bilstm", "bilstm-deep", "bigru")
+"""Those that read no tree."""
 CONVS = ("lisa", "gate", "g2g")
 """Transformers whose attention is that of another paper."""
 HEADED = ("transformer", *CONVS, "tree-transformer")

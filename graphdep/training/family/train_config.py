@@ -25,6 +25,8 @@ from graphdep.training.family.usual_words import USUAL_WORDS
 from graphdep.transforms.registry import check_known, edge_names, is_known, is_own, preset_options, resolve
 
 _TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES)
+_CONTROL_TREES = tuple(name for name in _TREES if name not in ("parser", "gold"))
+_COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
 _UNNAMED = ("raw_from", "num_workers", "accelerator")
 
@@ -166,6 +168,8 @@ class TrainConfig:
     """Whether other names stand for pretrained encoders, which read edges."""
     headed: ClassVar[tuple[str, ...]]
     """Encoders whose heads share the channels."""
+    of_words: ClassVar[tuple[str, ...]] = ()
+    """Encoders without edges that read words alone, and no tree."""
     edge_settings: ClassVar[tuple[str, ...]] = ("edges",)
     """Settings that name edges: the papers', or your own."""
     # What the fields say of themselves, see `setting`.
@@ -224,6 +228,11 @@ class TrainConfig:
                 f"'labels' is for models that read the labels of arcs: edges={self.edges!r} would be the "
                 "same without (got False)"
             )
+        if self.trees in _CONTROL_TREES and not self.reads_trees:
+            raise ValueError(
+                f"'trees' is for models that read trees: encoder={self.encoder!r} with edges={self.edges!r} "
+                f"would be the same (got {self.trees!r})"
+            )
         if self.word_order != "text" and (self.edges is None or not self.position_embedding):
             raise ValueError(
                 "'word_order' is for models that know the order by positions (got 'shuffled', "
@@ -254,6 +263,14 @@ class TrainConfig:
     def reads_labels(self) -> bool:
         """Whether the model would be another one without the labels of arcs."""
         return self.edges is not None and "labels" in preset_options(self.edges)
+
+    @property
+    def reads_trees(self) -> bool:
+        """Whether the model would be another one on other trees."""
+        if self.edges is None:
+            return self.encoder not in self.of_words
+        edges = {getattr(self, name) for name in self.edge_settings}
+        return not edges <= {*_COMPLETE, None} or bool(getattr(self, "level_embedding", False))
 
     @property
     def encoder_base(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphdep.training.family.encoder_settings import EncoderSettings
 from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.scratch_settings import HEADED, SCRATCH_ENCODERS
+from graphdep.training.family.scratch_settings import HEADED, OF_WORDS, SCRATCH_ENCODERS
 from graphdep.training.family.setting import setting
 
 
@@ -44,6 +44,7 @@ class WordSettings(EncoderSettings):
     max_length: int = 256
 
     encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
+    of_words: ClassVar[tuple[str, ...]] = OF_WORDS
     headed: ClassVar[tuple[str, ...]] = HEADED
     corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Settings that only some corpora take, and what these call them; at :obj:`None` a corpus has its own

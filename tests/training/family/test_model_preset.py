@@ -21,8 +21,9 @@ TASK_OF = {
 def test_controls_are_settings_of_every_model_that_reads_trees(family, trees):
     task = TASK_OF[family.name]
     for name, preset in family.config(task).models.items():
-        if preset.edges is None and family.name == "dialogue":
-            with pytest.raises(ValueError, match="reads no tree"):
+        plain = TrainConfig.of(name.partition("@")[0], task=task).replace(trees="parser")
+        if not plain.reads_trees or (preset.edges is None and family.name == "dialogue"):
+            with pytest.raises(ValueError, match=r"reads no tree|is for models that read trees"):
                 TrainConfig.of(f"{name}@{trees}", task=task)
             continue
         by_name = TrainConfig.of(f"{name}@{trees}", task=task)
@@ -30,6 +31,27 @@ def test_controls_are_settings_of_every_model_that_reads_trees(family, trees):
         by_setting = TrainConfig.of(name, task=task, trees=trees, **own)
         assert by_name.trees == trees
         assert by_name.replace(model=name) == by_setting
+
+
+def test_who_reads_trees():
+    reads = {
+        "sick-e": ("dt", "transformer-level", "tree-lstm", "rntn", "tree-transformer-dt", "bert-dt"),
+        "dailydialog": ("transformer-dra",),
+        "ubuntu": ("bert-sia", "bert-spider", "bert-ums-sia"),
+        "propbank-ewt": ("lisa", "tree", "constituents", "tree-lstm"),
+    }
+    blind = {
+        "sick-e": ("transformer", "word-average", "use", "bert"),
+        "dailydialog": ("transformer",),
+        "ubuntu": ("smn", "ioi", "bert", "bert-vanilla", "bert-ums"),
+        "propbank-ewt": ("transformer", "bilstm", "bert"),
+    }
+    for task, names in reads.items():
+        assert all(TrainConfig.of(name, task=task).reads_trees for name in names)
+    for task, names in blind.items():
+        for name in names:
+            with pytest.raises(ValueError, match=r"'trees' is for models that read trees: .*'random-labels'"):
+                TrainConfig.of(f"{name}@random-labels", task=task)
 
 
 def test_a_control_without_labels():
@@ -51,6 +73,8 @@ def test_a_control_without_labels():
     [
         ("dt@cats", r"no control 'cats' \(got the model 'dt@cats'\); choose one of dt@parser, dt@gold"),
         ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
+        ("smn", r"no model 'smn' \(one of selection: --task ubuntu\); choose one of"),
+        ("rntn@gold", "a treebank's own constituents are node_labels=true"),
         ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has none of its own"),
     ],
 )
