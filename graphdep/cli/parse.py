@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Sentences whose graphs are made at a time.
 _AT_A_TIME = 4_096
+_BRACKETS = (".ptb", ".mrg")  # endings of files of brackets
 
 
 def parse(
@@ -33,7 +34,11 @@ def parse(
     ] = "bundled",
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.conllu", help="Write here, whole or not at all. [default: stdout]"),
+        typer.Option(
+            metavar="FILE.conllu",
+            help="Write here, whole or not at all; FILE.ptb and FILE.mrg get the brackets of --constituents "
+            "alone. [default: stdout]",
+        ),
     ] = None,
     enhanced: Annotated[
         str | None,
@@ -85,12 +90,16 @@ def parse(
         graphdep parse texts.txt --enhanced ud++
 
         graphdep parse "The dog chased the cat." --constituents
+
+        graphdep parse texts.txt --constituents --output texts.ptb
     """
-    from graphdep.io import format_conllu, write_conllu
+    from graphdep.io import format_conllu, write_conllu, write_ptb
     from graphdep.parsing import enhance, resolve_parser
 
     if output is not None:
         _check_output(output, text, parser, cache)
+        if output.suffix in _BRACKETS and not constituents:
+            raise ValueError(f"'output' has brackets, which are --constituents (got {str(output)!r})")
     texts, total = stream_texts(text)
     if enhanced is not None:
         enhance([], level=enhanced)  # an unknown level is an error before the parser works
@@ -109,6 +118,8 @@ def parse(
         if sys.stdout is None:
             raise ValueError("stdout is closed: name a file with --output")
         sys.stdout.writelines(format_conllu(sentence) + "\n" for sentence in done)
+    elif output.suffix in _BRACKETS:
+        write_ptb(done, output)
     else:
         write_conllu(done, output)
     where = "" if output is None else f" -> {output}"

@@ -155,6 +155,18 @@ def test_a_pipe_is_read_as_a_file_is(run, parser, tmp_path):
     assert "'/dev/null' is neither a file nor a pipe" in run("parse", "/dev/null").stderr
 
 
+def test_brackets_go_to_a_file_of_brackets(run, tmp_path):
+    (tmp_path / "in.ptb").write_text("(ROOT (S (NP (PRP She)) (VP (VBZ sings))))\n", encoding="utf-8")
+    parse = ["parse", "She sings", "--parser", "ptb:in.ptb"]
+    done = run(*parse, "--constituents", "--output", "out.mrg")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "out.mrg").read_bytes() == (tmp_path / "in.ptb").read_bytes()
+    done = run(*parse, "--output", "new.ptb")
+    assert done.exit_code == 2
+    assert "'output' has brackets, which are --constituents (got 'new.ptb')" in done.stderr
+    assert not (tmp_path / "new.ptb").exists()
+
+
 def test_half_a_character_is_refused_before_anything_is_parsed(run):
     done = run("parse", "A \udcff dog .", "--parser", "stanza:xx")
     assert done.exit_code == 2

@@ -291,7 +291,7 @@ def test_errors(example):
     for other in (PhraseNodes(labels=False), PhraseNodes("zero"), resolve("constituents", labels=False)):
         with pytest.raises(ValueError, match="the data has phrase nodes already, which PhraseNodes"):
             other(PhraseNodes()(spans))
-    with pytest.raises(ValueError, match="would leave 'phrase_node_index' stale"):
+    with pytest.raises(ValueError, match="comes before phrase nodes: make the data with phrases='spans'"):
         RightBrackets()(PhraseNodes()(spans))
     for wrong in (
         lambda: PhraseNodes("dependent"),

@@ -168,9 +168,13 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: If there is no such file.
+        TypeError: If it is no path.
         ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
             code in it is run.
     """
+    if not isinstance(path, str | os.PathLike):
+        name = type(path).__name__
+        raise TypeError(f"'checkpoint' must be a file, or a folder of save_pretrained (got {name})")
     path = find_checkpoint(path)
     checkpoint = read_model_folder(path) if path.is_dir() else _read_archive(path)
     state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None

@@ -239,3 +239,8 @@ def test_an_interruption_while_an_archive_is_written_stays_one(tmp_path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         AtomicCheckpointIO().save_checkpoint({"x": [torch.zeros(10_000)] * 2}, tmp_path / "last.ckpt")
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_model_is_no_path():
+    with pytest.raises(TypeError, match=r"'checkpoint' must be a file, or a folder .* \(got dict\)"):
+        read_checkpoint({})
