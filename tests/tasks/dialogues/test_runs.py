@@ -197,7 +197,7 @@ def test_wrong_settings_name_key_and_value():
         ({"relation_dim": 3}, "unknown setting 'relation_dim'"),
         ({"encoder": "hred"}, "'edges' are for encoder='transformer'"),
         ({"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
-        ({"model": "dt"}, "no model 'dt'; choose one of transformer, transformer-dra"),
+        ({"model": "dt"}, r"no model 'dt' .one of sentence: --task sick-r.; choose one of"),
         ({"clip": 0.0}, "'clip' must be above 0"),
         ({"pieces": 100}, "'pieces' must be at least 261"),
         ({"model": "hred", "trees": "chain"}, "encoder 'hred' reads no tree"),
