@@ -155,9 +155,8 @@ LimitEval = Annotated[
 ]
 EDGE_NAMES = (
     "dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, lisa, constituents, same-constituent, transformer, "
-    "transformer-utterance, or your "
+    "transformer-utterance, or your own: package.module:Name, which is imported, from this folder, too."
 )
-EDGE_NAMES += "own: package.module:Name, which is imported, from this folder, too."
 Edges = Annotated[
     str | None,
     typer.Option(
