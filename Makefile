@@ -30,7 +30,7 @@ MINUTES ?= 170
 RUNS ?= 1
 RAW ?=
 PREPARED ?= .carry/evidence
-EVIDENCE := examples/evidence.py $(if $(RAW),--raw-from "$(RAW)") $(if $(ONLY),--only $(ONLY))
+EVIDENCE := examples/evidence.py $(if $(RAW),--raw-from "$(RAW)") $(if $(ONLY),--only $(ONLY)) $(if $(RETRY),--retry)
 
 .PHONY: campaigns tables evidence evidence-status gpu-prepare gpu-campaign
 .PHONY: docs help demo extras test lint typecheck pytest format bench bench-attention bench-scaling gpu-check check-python
@@ -45,7 +45,7 @@ help:
 	@echo "make bench-attention  speed of the attention backends against their peers"
 	@echo "make bench-scaling  time and memory of dt as sentences and batches grow, into runs/scaling"
 	@echo "make gpu-check  on CUDA, in under ten minutes: results, memory, speed against peers, into runs/gpu_check.json"
-	@echo "make evidence   run what examples/claims asks for and is not done: RAW=DIR with the corpora, MINUTES=170, RUNS=1"
+	@echo "make evidence   run what examples/claims asks for and is not done: RAW=DIR with the corpora, MINUTES=170, RUNS=1, RETRY=1 for what failed"
 	@echo "make campaigns  bad input, kills, faults, two at once, hostile files: hours, and the table of what came out"
 	@echo "make evidence-status  what of it is done, running, left, and what is decided"
 	@echo "make tables     the tables of README.md, docs, examples/results and examples/claims, from the results that are there"

@@ -8,6 +8,7 @@ Interrupted or out of time, the same command goes on. Scores go to examples/resu
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -44,9 +45,14 @@ def main() -> None:
     if args.prepare:
         print(f"{prepare(campaign) / 2**20:.0f} MiB in {args.root}")
         return
+    before = sum(state.left for state in campaign.states())
     if not args.status:
         campaign.run(args.minutes)
     show(campaign)
+    for what in campaign.missing:
+        print(f"left out: {what}", file=sys.stderr)
+    if campaign.missing and sum(state.left for state in campaign.states()) == before:
+        sys.exit("nothing could be run")
 
 
 def show(campaign: Campaign) -> None:

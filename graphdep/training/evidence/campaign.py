@@ -18,7 +18,7 @@ from graphdep.io import atomic_path
 from graphdep.training.evidence.design import Design, Table
 from graphdep.training.evidence.ledger import Ledger, RunKey
 from graphdep.training.evidence.prepared_files import check_list
-from graphdep.training.evidence.worker import BUSY, FAILED, Job, Worker
+from graphdep.training.evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.predictions import PREDICTIONS
 from graphdep.training.runner.run import RESULT
@@ -57,7 +57,8 @@ class Campaign:
     seed of every row, so that what there is at any time is a fair table. Of the runs that choose a setting,
     all of seed 0, the best is the row's run of that seed.
 
-    A run is done once its scores stand in the ledger of its design, ``RESULTS/<design>.csv``, wherever it was
+    What a run needs and is not there, such as a corpus, leaves the run out and is in :attr:`missing`; the next
+    call has it tried again. A run is done once its scores stand in the ledger of its design, ``RESULTS/<design>.csv``, wherever it was
     done. One that is killed goes on after its last epoch the next time; one that fails is kept with its error
     and not tried again, unless :obj:`retry`. Checkpoints of finished runs are deleted, predictions are kept.
 
@@ -106,7 +107,7 @@ class Campaign:
         self.settings = dict(settings or {})
         self.retry = retry
         self._left_out: set[RunKey] = set()  # another campaign does them, or a file is not there
-        self._said: set[str] = set()
+        self.missing: list[str] = []
         self.ledgers = {design.name: Ledger(self.results / f"{design.name}.csv") for design in designs}
 
     def __repr__(self) -> str:
@@ -276,10 +277,7 @@ class Campaign:
             try:
                 config = self.config(design, table, key)
             except (OSError, ValueError) as error:  # of the call, not of the run: the next call may have it
-                self._left_out.add(key)
-                if str(error) not in self._said:
-                    self._said.add(str(error))
-                    self.say(f"left out: {error}")
+                self._leave_out({key}, str(error))
                 continue
             done = sum(state.done for state in self.states())
             title = " ".join(filter(None, [design.name, table.name, key.row, f"seed {key.seed}", key.tune]))
@@ -296,10 +294,19 @@ class Campaign:
         if answer == BUSY:
             self._left_out.add(job.key)
             self.say(f"left out, {BUSY}: {job.title}")
+        elif isinstance(answer, Missing):
+            others = {key for its, _, key in self.left() if its is design}
+            self._leave_out(others, f"design {design.name}: {answer.what}")
         elif isinstance(answer, str):
             self._fail(design, job.key, answer)
         else:
             self._finish(design, job.key, answer)
+
+    def _leave_out(self, keys: set[RunKey], why: str) -> None:
+        self._left_out |= keys
+        if why not in self.missing:
+            self.missing.append(why)
+            self.say(f"left out: {why}")
 
     def _finish(self, design: Design, key: RunKey, result: Mapping[str, Any]) -> None:
         chosen_by = f"val_{resolve_task(design.task).metrics[0].name}"

@@ -38,7 +38,7 @@ _SAMPLES = 2000  # the standard error, all that is asked of them, to 2%
 def decide(campaign: Campaign) -> list[dict[str, str]]:
     """A row for each claim of a campaign's designs: how many of the planned seeds are done, and once all are,
     difference, interval, smallest visible effect and verdict. Writes them to ``claims.csv`` beside the
-    ledgers, after those of other designs, and returns them.
+    ledgers, where those of other designs stay as they are, and returns them.
 
     The interval is over seeds and examples (:func:`graphdep.metrics.compare`) where the predictions of all
     runs are there. What was found before of runs with the same scores is not computed again, so that it
@@ -54,11 +54,13 @@ def decide(campaign: Campaign) -> list[dict[str, str]]:
         for claim in design.claims:
             table = next(table for table in design.tables if table.name == claim.table)
             rows.append(_row(campaign, design, table, claim, before.get(claim.name)))
+    asked = {row["claim"] for row in rows}
+    kept = {row["claim"]: row for row in known if row["claim"] in asked or row["design"] not in names}
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, HEADER, lineterminator="\n")
         writer.writeheader()
-        writer.writerows([*(row for row in known if row["design"] not in names), *rows])
+        writer.writerows((kept | {row["claim"]: row for row in rows}).values())
     return rows
 
 

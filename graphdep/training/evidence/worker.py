@@ -24,6 +24,13 @@ _HELD = 2
 
 
 @dataclass(frozen=True)
+class Missing:
+    """The answer where the data of a run are not there, which is no failure of the run."""
+
+    what: str
+
+
+@dataclass(frozen=True)
 class Job:
     """A run to be done."""
 
@@ -58,7 +65,7 @@ class Worker:
         with contextlib.suppress(OSError):  # of a process that has died since: its answer says so
             self.pipe.send(job)
 
-    def answer(self) -> Mapping[str, Any] | str | None:
+    def answer(self) -> Mapping[str, Any] | Missing | str | None:
         """The result of the job, or what it died of, if it has ended; then there is no job any more."""
         if self.job is None or not self.pipe.poll():
             return None
@@ -91,6 +98,8 @@ def _work(pipe: Connection, log: Path) -> None:
                 return
             try:
                 answer: Any = _run(job, held, plain_console(file=file, width=120))
+            except _NoDataError as error:
+                answer = Missing(str(error))
             except FolderInUseError:
                 answer = BUSY
             except Exception:  # whatever one run dies of must not lose the others
@@ -99,14 +108,27 @@ def _work(pipe: Connection, log: Path) -> None:
 
 
 def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
-    from graphdep.training.family.by_task import load_splits
     from graphdep.training.runner.run import train
 
-    data = repr(sorted(job.config.data_settings().items()))
+    splits = _splits(job.config, held)
+    start = time.monotonic()
+    result = train(job.config, job.folder, splits=splits, resume=True, title=job.title, console=console)
+    return {**result, "seconds": time.monotonic() - start}
+
+
+class _NoDataError(Exception):
+    """A file of the data is not there."""
+
+
+def _splits(config: Any, held: dict[str, Any]) -> Any:
+    from graphdep.training.family.by_task import load_splits
+
+    data = repr(sorted(config.data_settings().items()))
     if data not in held:
         while len(held) >= _HELD:
             held.pop(next(iter(held)))
-        held[data] = load_splits(job.config)
-    start = time.monotonic()
-    result = train(job.config, job.folder, splits=held[data], resume=True, title=job.title, console=console)
-    return {**result, "seconds": time.monotonic() - start}
+        try:
+            held[data] = load_splits(config)
+        except FileNotFoundError as error:
+            raise _NoDataError(str(error)) from error
+    return held[data]

@@ -155,11 +155,16 @@ def test_tables_of_the_same_settings_share_their_runs(campaign):
     assert {row for _, _, _, row in keys(first)} == {"transformer", "tree"}
 
 
-def test_claims_of_other_designs_stay(campaign):
+def test_claims_of_other_designs_stay_where_they_are(campaign):
     decide(campaign({}, {"claims": [{**CLAIM, "name": "other", "smallest": 0.1}]}))
     (row,) = decide(campaign())
-    names = [row["claim"] for row in read_claims(campaign().results / "claims.csv")]
-    assert (row["claim"], names) == ("c", ["other", "c"])
+    path = campaign().results / "claims.csv"
+    text = path.read_text()
+    assert (row["claim"], [row["claim"] for row in read_claims(path)]) == ("c", ["c", "other"])
+    # Of a design that has another name now.
+    path.write_text(text.replace("c,d0,", "c,gone,"))
+    decide(campaign())
+    assert path.read_text() == text
 
 
 def test_scores_that_nobody_wrote_down_are_collected(campaign):
@@ -325,6 +330,22 @@ def test_a_wrong_call_fails_no_run(campaign, tmp_path):
     assert (state.done, state.failed, state.left) == (0, 0, 4)
     with pytest.raises(ValueError, match=r"'workers' must be at least 1 \(got 0\)"):
         campaign(workers=0)
+
+
+def test_a_corpus_that_is_not_there_fails_no_run(campaign, tmp_path):
+    settings = {**SMALL["settings"], "hidden_channels": 4}
+    tables = [{"name": "t"}, {"name": "u", "order": 200, "settings": settings}]
+    there = {"rows": ["transformer"], "seeds": 1, "claims": [], "tables": tables}
+    (tmp_path / "empty").mkdir()
+    elsewhere = campaign({**there, "files": {}}, raw_from=tmp_path / "empty")
+    elsewhere.run(minutes=5)
+    (missing,) = elsewhere.missing
+    assert missing.startswith("design d0: tense_bracket.train ")
+    assert [(state.failed, state.left) for state in elsewhere.states()] == [(0, 1), (0, 1)]
+    after = campaign(there)
+    after.run(minutes=5)
+    assert not after.missing
+    assert [(state.done, state.left) for state in after.states()] == [(1, 0), (1, 0)]
 
 
 def test_a_row_that_is_tuned_to_two_settings_at_once(campaign):
