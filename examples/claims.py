@@ -49,7 +49,8 @@ def table(designs: Path, results: Path) -> str:
                 )
                 star = "" if row["over"] == BOTH else " \\*"
                 numbers = [f"{middle:+.4f} [{low:+.4f}, {high:+.4f}]{star}", f"{seen:.4f}"]
-            rows = f"`{claim.a}` {claim.expected} than `{claim.b}`".replace("equal than", "equal to")
+            bound = ("within" if claim.expected == "equal" else "by") + f" {claim.smallest:g}"
+            rows = f"`{claim.a}` {claim.expected} than `{claim.b}` {bound}".replace("equal than", "equal to")
             where = ", ".join(filter(None, [design.name, claim.table, claim.metric]))
             seeds = f"{row.get('seeds', 0)} of {row.get('planned', '?')}"
             verdict = row.get("verdict", "not run") + (", claimed after the runs" if claim.posthoc else "")

@@ -74,11 +74,15 @@ def _print(summary: dict[str, Any]) -> None:
 
 
 def _notes(summary: dict[str, Any]) -> list[str]:
+    from graphdep.metrics.comparison import SAME_PREDICTIONS
+
     lines, counts = [], [len(summary[side]["runs"]) for side in "ab"]
     for side, count in zip("ab", counts):
         models = ", ".join(summary[side]["models"]) or "unknown model"
         runs = "1 run" if count == 1 else f"mean of {count} runs"
         lines.append(f"{side.upper()}: {models}, {runs}: {', '.join(summary[side]['runs'])}")
+    if differing := [f"{name} {_values(values)}" for name, values in summary["differing"].items()]:
+        lines.append(f"Settings that differ, A / B: {', '.join(differing)}.")
     lines.append(f"The interval is over {_over(summary, counts)}.")
     lines.append(
         "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
@@ -89,7 +93,14 @@ def _notes(summary: dict[str, Any]) -> list[str]:
             "Verdict: better or worse where the interval leaves out 0, else no effect larger than "
             f"{summary['bound']:g} where the 90% interval is inside of it."
         )
+    if any(row["identical"] for row in summary["metrics"].values()):
+        lines.append(f"{SAME_PREDICTIONS[0].upper()}{SAME_PREDICTIONS[1:]}.")
     return lines
+
+
+def _values(sides: list[list[Any]]) -> str:
+    """Of a setting: what both sides have."""
+    return " / ".join(" and ".join(map(str, values)) for values in sides)
 
 
 def _over(summary: dict[str, Any], counts: list[int]) -> str:

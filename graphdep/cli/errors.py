@@ -28,8 +28,8 @@ class ErrorGroup(TyperGroup):
                 return self._invoke(ctx)
             except KeyboardInterrupt:
                 print(
-                    "graphdep: interrupted (what is finished is kept; `train` goes on with --resume, `ablate`"
-                    " and `demo` when they are run again)",
+                    "graphdep: interrupted (what is finished is kept; `train` goes on with --resume, "
+                    "`ablate`, `needs-structure` and `demo` when they are run again)",
                     file=sys.stderr,
                 )
                 raise typer.Exit(128 + (came[0] if came else signal.SIGINT)) from None

@@ -154,8 +154,9 @@ LimitEval = Annotated[
     ),
 ]
 EDGE_NAMES = (
-    "dra, sia, sia-intra, sia-inter, dam, dt, g2g, gate, lisa, constituents, same-constituent, transformer, "
-    "transformer-utterance, or your own: package.module:Name, which is imported, from this folder, too."
+    "transformer, transformer-utterance, tree, dra, sia, sia-intra, sia-inter, dam, dt, dt-related, lisa, "
+    "gate, g2g, lisa-complete, constituents, same-constituent, or your own: package.module:Name, which is "
+    "imported, from this folder, too."
 )
 Edges = Annotated[
     str | None,

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 
 from scipy import stats
 
+SAME_PREDICTIONS = (
+    "the same predictions: two systems that compute the same, as with edges that do not reach what is read "
+    "(with one layer, all but those to the node that is read), are not shown to be equal in anything else"
+)
+"""What a verdict of this name means."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -37,6 +43,8 @@ class Comparison:
         n: Examples.
         units: What is drawn: examples, or groups of them.
         maximize: Whether more is better. (default: :obj:`True`)
+        identical: Whether every run of the one predicts what that of the other does.
+            (default: :obj:`False`)
 
     Example:
         >>> from graphdep.metrics import ACCURACY, compare
@@ -66,6 +74,7 @@ class Comparison:
     n: int
     units: int
     maximize: bool = True
+    identical: bool = False
 
     def equivalent(self, bound: float) -> bool:
         r"""Whether there is no effect larger than a bound that was named before the runs.
@@ -91,13 +100,16 @@ class Comparison:
 
         ``"better"`` or ``"worse"`` where the 95% interval leaves out 0, whatever the bound; else ``"no effect
         larger than BOUND"`` where :meth:`equivalent` says so; else ``"undecided (smallest visible effect
-        X)"``.
+        X)"``. Where all predictions are the same, as those of two models that compute the same are, it is
+        ``"the same predictions"``, and no effect is denied.
 
         Args:
             bound: See :meth:`equivalent`. (default: :obj:`None`, no equivalence is asked for)
         """
         if bound is not None:
             check_bound(bound)
+        if self.identical:
+            return SAME_PREDICTIONS.partition(":")[0]
         low, high = self.interval
         if low > 0 or high < 0:
             return "better" if (low > 0) == self.maximize else "worse"

@@ -165,6 +165,7 @@ def compare(
         n=target.size,
         units=resamples.units,
         maximize=metric.maximize,
+        identical=np.array_equal(runs_a, runs_b),
     )
 
 

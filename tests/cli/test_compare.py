@@ -57,12 +57,12 @@ def test_the_table_says_what_it_is_over(run, folder):
 def test_a_bound_gives_a_verdict(run, folder):
     folder("good", GOOD)
     folder("bad", BAD)
-    folder("same", GOOD)
+    folder("near", GOOD + (np.arange(40) == 39))
     done = run("compare", "good", "bad", "--bound", 0.01, "--samples", 100)
     assert done.exit_code == 0, done.stderr
     assert "verdict" in done.stdout
     assert "better" in done.stdout.splitlines()[5]
-    summary = json.loads(run("compare", "good", "same", "--bound", 0.1, "--json").stdout)
+    summary = json.loads(run("compare", "good", "near", "--bound", 0.1, "--json").stdout)
     assert summary["bound"] == 0.1
     assert summary["metrics"]["accuracy"]["verdict"] == "no effect larger than 0.1"
     assert (
@@ -72,6 +72,18 @@ def test_a_bound_gives_a_verdict(run, folder):
     done = run("compare", "good", "bad", "--bound", -1)
     assert done.exit_code == 2
     assert "'bound' must be a finite number above 0 (got -1.0)" in done.stderr
+
+
+def test_systems_that_predict_the_same_are_not_called_equal(run, folder):
+    folder("one", GOOD, model="dt", config={"edges": "dra", "num_layers": 1, "seed": 0}, seed=0)
+    folder("other", GOOD, model="dt", config={"edges": "sia", "num_layers": 1, "seed": 0}, seed=0)
+    done = run("compare", "one", "other", "--bound", 0.5)
+    assert done.exit_code == 0, done.stderr
+    assert "The same predictions: two systems that compute the same" in done.stdout
+    assert "Settings that differ, A / B: edges dra / sia." in done.stdout
+    summary = json.loads(run("compare", "one", "other", "--bound", 0.5, "--json").stdout)
+    assert summary["differing"] == {"edges": [["dra"], ["sia"]]}
+    assert summary["metrics"]["accuracy"]["verdict"] == "the same predictions"
 
 
 def test_runs_are_paired_by_their_seeds(run, folder):

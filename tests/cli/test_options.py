@@ -6,9 +6,16 @@ import json
 
 import pytest
 
-from graphdep.cli.options import task_of
+from graphdep.cli.options import EDGE_NAMES, task_of
 from graphdep.tasks import families
 from graphdep.training.family.usual_words import USUAL_WORDS
+from graphdep.transforms.registry import edge_names
+
+
+def test_the_help_has_the_names_of_all_edges():
+    names, _, own = EDGE_NAMES.partition(", or your own")
+    assert own
+    assert tuple(names.split(", ")) == edge_names()
 
 
 def test_the_usual_settings_are_options(run, tiny):

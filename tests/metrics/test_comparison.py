@@ -68,7 +68,10 @@ def test_the_verdict_of_no_difference():
     assert FOUND.verdict(0.05) == "no effect larger than 0.05"
     same = compare(ACCURACY, [0, 1, 0], [0, 1, 1], [0, 1, 1], samples=10)
     assert same.p == 1.0
-    assert same.verdict(0.001).startswith("undecided")  # three examples do not show that
+    assert not same.equivalent(0.001)  # three examples do not show that
+    assert same.verdict() == same.verdict(10.0) == "the same predictions"
+    other = compare(ACCURACY, [0, 1, 0], [[0, 1, 1], [0, 1, 1]], [[0, 1, 1], [1, 1, 0]], samples=10)
+    assert (other.difference, other.identical) == (0.0, False)
 
 
 @pytest.mark.parametrize("bound", [0, -0.1, float("nan"), float("inf"), "0.1", True])

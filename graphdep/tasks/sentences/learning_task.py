@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.nn.models import FrozenEncoder
+from graphdep.data import NodeType
+from graphdep.nn.models import FrozenEncoder, GraphTransformer
 from graphdep.tasks.sentences.goal import Goal
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+
+logger = logging.getLogger("graphdep.training")
 
 
 class SentenceTask(LearningTask):
@@ -45,6 +50,7 @@ class SentenceTask(LearningTask):
     ) -> None:
         super().__init__(model, edges, optimizer, warmup_steps=warmup_steps, seed=seed)
         self.goal, self.metrics = goal, goal.metrics
+        self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
 
     def on_train_start(self) -> None:
         # Beforehand, in the order of the data: batches of other epochs would give other last digits, and a
@@ -54,6 +60,18 @@ class SentenceTask(LearningTask):
             given = self.trainer.train_dataloader, self.trainer.val_dataloaders
             loaders = [one for some in given for one in (some if isinstance(some, list) else [some])]
             encoder.remember(data for loader in loaders if loader is not None for data in loader.dataset)
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        batch = super().on_before_batch_transfer(batch, dataloader_idx)
+        if not self._looked:
+            self._looked = True
+            if _reads_no_word(batch):
+                logger.warning(
+                    "no edge of the first batch goes from a word to ROOT, which is read: the model sees no "
+                    "word (edges: %r)",
+                    self.edges,
+                )
+        return batch
 
     def loss(self, batch: Batch) -> Tensor:
         if "phrase_y" not in batch:
@@ -73,3 +91,11 @@ class SentenceTask(LearningTask):
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
         logits, y = outputs
         return self.goal.compared(logits, y)
+
+
+def _reads_no_word(batch: Batch) -> bool:
+    """Whether all edges that ROOT has come from ROOT nodes."""
+    if batch.edge_index is None:  # beside cliques, which are utterances
+        return False
+    source, target = batch.node_type[batch.edge_index] == NodeType.ROOT
+    return not bool((target & ~source).any())

@@ -57,10 +57,11 @@ class Campaign:
     seed of every row, so that what there is at any time is a fair table. Of the runs that choose a setting,
     all of seed 0, the best is the row's run of that seed.
 
-    What a run needs and is not there, such as a corpus, leaves the run out and is in :attr:`missing`; the next
-    call has it tried again. A run is done once its scores stand in the ledger of its design, ``RESULTS/<design>.csv``, wherever it was
+    A run is done once its scores stand in the ledger of its design, ``RESULTS/<design>.csv``, wherever it was
     done. One that is killed goes on after its last epoch the next time; one that fails is kept with its error
-    and not tried again, unless :obj:`retry`. Checkpoints of finished runs are deleted, predictions are kept.
+    and not tried again, unless :obj:`retry`. One whose corpus or files are not there is left out, which
+    :attr:`missing` tells, and tried again by the next call. Checkpoints of finished runs are deleted,
+    predictions are kept.
 
     Args:
         designs: The designs.

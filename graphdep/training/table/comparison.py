@@ -82,8 +82,9 @@ def compare_runs(
     Returns:
         Plain values: ``task``, ``a`` and ``b`` (models and runs), ``n`` examples, ``units`` that were drawn
         and ``drawn``, what they are, ``samples``, ``over`` and ``paired`` as of
-        :class:`~graphdep.metrics.Comparison`, ``seed``, ``bound``, for each of ``metrics`` all else of a
-        comparison and its ``verdict``, and their ``signature``.
+        :class:`~graphdep.metrics.Comparison`, ``seed``, ``bound``, ``differing`` (the settings that the two
+        do not share, the seed aside: the values of each), for each of ``metrics`` all else of a comparison
+        and its ``verdict``, and their ``signature``.
 
     Raises:
         ValueError: If a name matches nothing, a run is there twice, or the runs are not of the same task and
@@ -116,6 +117,7 @@ def compare_runs(
         "drawn": drawn,
         "seed": seed,
         "bound": bound,
+        "differing": _differing(sides),
         "metrics": {row.pop("metric"): {k: v for k, v in row.items() if k not in _SHARED} for row in rows},
         "signature": [m.signature for m in metrics],
     }
@@ -259,6 +261,26 @@ def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
                     f"{path}: example {wrong[0]} has the {name} {values[wrong[0]]}, but {metric.name} is for "
                     f"the labels {labels}"
                 )
+
+
+def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:
+    """The settings that the two sides do not share, by name: the values of each. Runs that do not say theirs
+    are passed over.
+    """
+    configs = [[json.loads(run.settings)[0] for run in side if run.settings] for side in sides]
+    if not all(configs):
+        return {}
+    found = {}
+    for name in dict.fromkeys(name for side in configs for config in side for name in config):
+        values = [_unique([config.get(name) for config in side]) for side in configs]
+        if name != "seed" and values[0] != values[1]:
+            found[name] = values
+    return found
+
+
+def _unique(values: list[Any]) -> list[Any]:
+    """Each once, in their order; they need no hash."""
+    return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
 def _describe(side: list[Run]) -> dict[str, Any]:

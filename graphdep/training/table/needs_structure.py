@@ -17,6 +17,8 @@ from graphdep.metrics import Metric
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.structure_rows import StructureRows
+from graphdep.training.runner.metrics_file import METRICS, read_metrics
+from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.comparison import compare_runs
 from graphdep.training.table.structure_plan import plan_runs
@@ -41,10 +43,10 @@ def needs_structure(
     """Trains models that differ in what they are told of the structure of sentences, and says whether a
     parser is worth having for the task.
 
-    The rows: words in random order, where the family of the task has such a model; words without positions; a
-    plain Transformer; the same with a parser's trees; the same with random trees whose words keep the labels
-    of their arcs. Trees help if they beat the plain row and the random trees, both by more than noise: by 95%
-    intervals over seeds and test examples.
+    The rows: words in random order, and words without positions, where the family of the task has such
+    models; a plain Transformer; the same with a parser's trees; the same with random trees whose words keep
+    the labels of their arcs. Trees help if they beat the plain row and the random trees, both by more than
+    noise: by 95% intervals over seeds and test examples.
 
     A trial with a few examples tells how many can be trained on in the time that is given; all rows have the
     same. Interrupted, the same call goes on.
@@ -64,9 +66,11 @@ def needs_structure(
     Returns:
         Plain values: ``verdict`` (``"yes"``; ``"no"``, where the 95% interval of the gain over the plain row
         excludes one above the bound, all examples were trained on, the plain row and that with trees are
-        better than no skill, and the latter had its best epoch before its last one in every run;
-        ``"undecided"``), ``sentences``, ``rows`` (name, what it is, scores, difference to the plain row and
-        interval), ``no_skill``, ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``files``.
+        better than no skill by more than the bound, and in no run the latter's last validation was the best
+        by more than half the bound; ``"undecided"``), ``sentences``, ``rows`` (name, what it is, scores,
+        difference to the plain row and interval), ``no_skill`` (what the most frequent label, or the mean,
+        of the training or of the test split gets, whichever is better), ``smallest_visible_effect``,
+        ``bound``, ``metric``, ``plan``, ``examples``, ``files``.
 
     Raises:
         ValueError: If the task's family has no such rows, a setting is wrong, or the time is too short.
@@ -100,8 +104,8 @@ def needs_structure(
     elif given.get("limit_train") is not None:
         part = f"the {plan.there:,} examples that were asked for"
     floors = family_of(task).split_floors(summary["floor"]).get("no skill", {})
-    no_skill = floors.get(f"test_{metric.name}")
-    doubt = _doubt(metric, no_skill, plain=by_name[rows.plain], trees=by_name[rows.trees])
+    no_skill = _no_skill(metric, floors.get(f"test_{metric.name}"), by_name[rows.plain])
+    doubt = _doubt(metric, no_skill, bound, plain=by_name[rows.plain], trees=by_name[rows.trees])
     over_plain = by_name[rows.trees]["against"]
     found = _verdict(over_plain, over_random, bound, metric.maximize, part is None and doubt is None)
     over, excluded = found.pop("over"), found.pop("excluded")
@@ -145,23 +149,53 @@ def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: st
     return compare_runs(a, b, metric=metric)["metrics"][metric]
 
 
+def _no_skill(metric: Metric, floor: float | None, row: Mapping[str, Any]) -> float | None:
+    """What no skill gets; also by the targets of the test split alone, whose most frequent label may be
+    another one than that of training.
+    """
+    if metric.floor is None:
+        return floor
+    target = read_predictions(Path(row["checkpoints"][0]).with_name(PREDICTIONS)).target
+    own = metric.floor(target, target)
+    return own if metric.is_better(own, floor) else floor
+
+
 def _doubt(
-    metric: Metric, no_skill: float | None, *, plain: Mapping[str, Any], trees: Mapping[str, Any]
+    metric: Metric,
+    no_skill: float | None,
+    bound: float,
+    *,
+    plain: Mapping[str, Any],
+    trees: Mapping[str, Any],
 ) -> str | None:
     """Why a gain that is not there may yet come: of rows that have learnt nothing, or are still learning."""
     for row, what in ((plain, "the plain model"), (trees, "the model with trees")):
         mean = row["metrics"][f"test_{metric.name}"]["mean"]
-        if no_skill is not None and not metric.is_better(mean, no_skill):
+        if no_skill is not None and not _above(mean, no_skill, bound, metric):
             return (
-                f"{what} is no better than no skill, and of models that have learnt nothing a difference "
-                "says nothing (more --epochs, or more examples)."
+                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}), and of models that have "
+                "learnt nothing a difference says nothing (more --epochs, or more examples)."
             )
-    if trees["capped"]:
+    learning = sum(_learning(Path(path), metric, bound / 2) for path in trees["checkpoints"])
+    if learning:
         return (
-            f"{trees['capped']} of {trees['n']} runs with trees were still getting better in their last "
-            "epoch (more --epochs)."
+            f"{learning} of {trees['n']} runs with trees were still getting better in their last epochs "
+            "(more --epochs, in another --output)."
         )
     return None
+
+
+def _learning(checkpoint: Path, metric: Metric, least: float) -> bool:
+    """Whether a run's last validation was better than all before it, by more than so much."""
+    rows = read_metrics(checkpoint.with_name(METRICS))
+    scores = [row[f"val_{metric.name}"] for row in rows]
+    *before, last = [score for score in scores if score is not None]
+    best = max if metric.maximize else min
+    return not before or _above(last, best(before), least, metric)
+
+
+def _above(score: float, other: float, least: float, metric: Metric) -> bool:
+    return metric.is_better(score, other + least if metric.maximize else other - least)
 
 
 def _verdict(
@@ -204,7 +238,7 @@ def _sentences(
     ]
     return [
         f"{_WHOSE[trees]} trees change {over_plain['metric']} by {_shown(over_plain)} against the plain "
-        f"model, and by {_shown(over_random)} against random trees.",
+        f"model, and by {_shown(over_random)} against random trees with the same labels.",
         f"Of the plain model, {' and '.join(order)}." if order else "",
     ]
 
@@ -232,7 +266,7 @@ def _worth(
     return (
         "Whether a parser is worth having is undecided: a gain below "
         f"{found['smallest_visible_effect']:.3g} could not have been seen with "
-        f"{part or 'these examples'} and these seeds."
+        f"{part or 'these examples'} and these seeds (more --seeds, or more test examples)."
     )
 
 

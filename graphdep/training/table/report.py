@@ -14,6 +14,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from graphdep.io import atomic_path
+from graphdep.metrics.comparison import SAME_PREDICTIONS
 from graphdep.training.family.below_floor import below_floor, untrained
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend
@@ -196,6 +197,8 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
             "- verdict: better or worse where the interval leaves out 0, else no effect larger than "
             f"{bound:g} where the 90% interval is inside of it"
         )
+    if any(found["identical"] for found in against):
+        lines.append(f"- {SAME_PREDICTIONS}")
     return lines
 
 

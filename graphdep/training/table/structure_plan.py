@@ -21,8 +21,9 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.run import train
 
 PLAN = "plan.json"
-# Examples of the trial, the fewest that a model is trained on, and the most epochs where none are given.
-_TRIAL, _FEWEST, _EPOCHS = 200, 100, 10
+# Examples of the trial, the fewest that a model is trained on where there are as many, the most epochs where
+# none are given, and the fewest examples of a split that anything is concluded from.
+_TRIAL, _FEWEST, _EPOCHS, _LEAST = 200, 100, 10, 10
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,12 @@ def plan_runs(
     bound: float | None = None,
 ) -> Plan:
     """What was planned in this folder before, or what a trial says that fits: as many epochs as are given, or
-    as the model has, ten at most; two validations, unless settings say otherwise, since of few examples
-    they take longer than training; and as many examples as there is time for.
+    as the model has, ten at most; a few validations, three at least, unless settings say otherwise, since of
+    few examples they take longer than training; and as many examples as there is time for.
 
     Raises:
-        ValueError: If the time is too short, or the folder has a plan of other settings.
+        ValueError: If the time is too short, there are fewer than ten examples to train on or to test, or the
+            folder has a plan of other settings.
     """
     path = folder / PLAN
     asked = {"task": task, "rows": list(rows.rows), "seeds": seeds, "minutes": minutes, "settings": settings}
@@ -103,12 +105,13 @@ def plan_runs(
     console.print("parsing, and a trial of two rows", markup=False)
     splits = load_splits(config)
     there, tested = len(splits["train"]), len(splits["test"])
-    if tested < 2:
-        raise ValueError(f"rows are compared on 2 test examples at least ({task!r} has {tested})")
+    for count, what in ((there, "are trained on"), (tested, "are compared on")):
+        if count < _LEAST:
+            raise ValueError(f"rows {what} {_LEAST} examples at least ({task!r} has {count})")
     costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
     left = 60 * minutes - (time.monotonic() - start)
     epochs = config.max_epochs if "max_epochs" in settings else min(config.max_epochs, _EPOCHS)
-    val_every = config.val_every if "val_every" in settings else max(1, epochs // (1 + (epochs % 2 == 0)))
+    val_every = config.val_every if "val_every" in settings else _val_every(epochs)
     lengths = (epochs, epochs // val_every)
     least = min(there, _FEWEST)
     count = max(least, min(there, _fits(costs, rows, seeds, lengths, left)))
@@ -128,6 +131,12 @@ def plan_runs(
         markup=False,
     )
     return plan
+
+
+def _val_every(epochs: int) -> int:
+    """Epochs between validations, of which there are three where there can be, one after the last epoch."""
+    fitting = (every for every in range(1, epochs // 3 + 1) if epochs % every == 0)
+    return max(fitting, default=1)
 
 
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -6,15 +6,18 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from graphdep.metrics.classification import ACCURACY
+from graphdep.metrics.relatedness import MSE
 from graphdep.testing import random_sentence
 from graphdep.training import needs_structure
 from graphdep.training.family.structure_rows import StructureRows
+from graphdep.training.runner.predictions import write_predictions
 from graphdep.training.table import needs_structure as module
-from graphdep.training.table.structure_plan import _all, _Cost, _fits
+from graphdep.training.table.structure_plan import _all, _Cost, _fits, _val_every
 
 WORDS = "abcdef"
 SIZES = {"hidden_channels": 16, "ff_channels": 16, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.02}
@@ -105,24 +108,64 @@ def test_models_that_are_still_learning_deny_nothing(tmp_path):
     assert found["verdict"] != "no", found["sentences"]
 
 
-def summed(mean: float, capped: int = 0) -> dict:
-    return {"metrics": {"test_accuracy": {"mean": mean}}, "capped": capped, "n": 3}
+def summed(mean: float, *curves: list[float | None]) -> dict:
+    """A row of runs with these scores of the validation split, None for epochs without."""
+    paths = [Path(f"run{number}", "best.ckpt") for number in range(len(curves))]
+    for path, curve in zip(paths, curves):
+        path.parent.mkdir(exist_ok=True)
+        lines = [f"{epoch},{'' if score is None else score}" for epoch, score in enumerate(curve, 1)]
+        path.with_name("metrics.csv").write_text("\n".join(["epoch,val_accuracy", *lines, ""]))
+    return {"metrics": {"test_accuracy": {"mean": mean}}, "checkpoints": paths, "n": len(curves)}
+
+
+FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, None, 0.9]
 
 
 @pytest.mark.parametrize(
-    ("plain", "trees", "no_skill", "doubt"),
+    ("plain", "trees", "curves", "no_skill", "doubt"),
     [
-        (summed(0.9), summed(0.9), 0.5, None),
-        (summed(0.9, 3), summed(0.9), 0.5, None),  # a plain model that gets better makes a gain smaller
-        (summed(0.9), summed(0.9), None, None),
-        (summed(0.5), summed(0.9), 0.5, "the plain model is no better than no skill"),
-        (summed(0.9), summed(0.4), 0.5, "the model with trees is no better than no skill"),
-        (summed(0.9), summed(0.9, 1), 0.5, "1 of 3 runs with trees were still getting better"),
+        (0.9, 0.9, [FLAT], 0.5, None),
+        (0.9, 0.9, [FLAT, SLOW], 0.5, None),  # by less than half the bound
+        (0.9, 0.9, [FLAT], None, None),
+        (0.5, 0.9, [FLAT], 0.5, "the plain model is no better than no skill"),
+        (0.53, 0.9, [FLAT], 0.5, "the plain model is no better than no skill"),  # by less than the bound
+        (0.9, 0.4, [FLAT], 0.5, "the model with trees is no better than no skill"),
+        (0.9, 0.9, [FLAT, RISING, FLAT], 0.5, "1 of 3 runs with trees were still getting better"),
+        (0.9, 0.9, [[None, 0.9]], 0.5, "1 of 1 runs with trees were still getting better"),  # nobody knows
     ],
 )
-def test_doubts(plain, trees, no_skill, doubt):
-    found = module._doubt(ACCURACY, no_skill, plain=plain, trees=trees)
+def test_doubts(tmp_path, monkeypatch, plain, trees, curves, no_skill, doubt):
+    monkeypatch.chdir(tmp_path)
+    rows = {"plain": summed(plain), "trees": summed(trees, *curves)}
+    found = module._doubt(ACCURACY, no_skill, 0.05, **rows)
     assert (found is None) if doubt is None else found.startswith(doubt)
+
+
+def test_doubts_where_less_is_better(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = {name: summed(0.5, [0.9, 0.5]) for name in ("plain", "trees")}
+    for row in rows.values():
+        row["metrics"] = {"test_mse": {"mean": 0.5}}
+    path = tmp_path / "run0" / "metrics.csv"
+    path.write_text(path.read_text().replace("accuracy", "mse"))
+    assert module._doubt(MSE, 1.0, 0.05, **rows).startswith("1 of 1 runs")
+    assert "the plain model is no better than no skill (0.5, 0.53)" in module._doubt(MSE, 0.53, 0.05, **rows)
+
+
+def test_no_skill_knows_the_labels_of_the_test_split(tmp_path):
+    """Training has most of 0, of which the test split has a quarter."""
+    target = np.array([0, 1, 1, 1])
+    write_predictions(tmp_path / "predictions.csv", target, target)
+    row = {"checkpoints": [str(tmp_path / "best.ckpt")]}
+    assert module._no_skill(ACCURACY, 0.25, row) == 0.75
+    assert module._no_skill(ACCURACY, 0.9, row) == 0.9
+
+
+@pytest.mark.parametrize(
+    ("epochs", "every"), [(1, 1), (2, 1), (3, 1), (7, 1), (9, 3), (10, 2), (12, 4), (20, 5)]
+)
+def test_validations(epochs, every):
+    assert _val_every(epochs) == every
 
 
 def test_nothing_decides(tmp_path):
@@ -188,5 +231,5 @@ def test_errors(tmp_path):
 
 
 def test_a_test_split_of_one_sentence(tmp_path):
-    with pytest.raises(ValueError, match="on 2 test examples at least \\('labels' has 1\\)"):
+    with pytest.raises(ValueError, match="rows are compared on 10 examples at least \\('labels' has 1\\)"):
         ask(tmp_path, of_word, tested=1)
