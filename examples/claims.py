@@ -14,10 +14,10 @@ What a page concludes is written by hand, and says in a comment which verdicts i
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from graphdep.training.evidence import read_designs, read_open_claims
+from graphdep.training.evidence import Claim, Design, read_designs, read_open_claims
 from graphdep.training.evidence.verdicts import BOTH, CLAIMS, read_claims, said
 
 HERE = Path(__file__).parent
@@ -37,11 +37,7 @@ def table(designs: Path, results: Path) -> str:
     lines = [header, ["---"] * len(header)]
     for design in read_designs(designs):
         for claim in design.claims:
-            own = next(own for own in design.tables if own.name == claim.table)
-            asked = {"digest": own.digest, **said(claim)}
-            row = found.get(claim.name, {})
-            if any(row.get(name) != value for name, value in asked.items()):
-                row = {"planned": str(own.seeds)}  # of a claim that said something else
+            row = _row_of(claim, design, found)
             numbers = ["", ""]
             if row.get("difference"):
                 middle, low, high, seen = (
@@ -58,6 +54,16 @@ def table(designs: Path, results: Path) -> str:
     return markdown(lines)
 
 
+def _row_of(claim: Claim, design: Design, found: Mapping[str, dict[str, str]]) -> dict[str, str]:
+    """What is known of a claim as it stands now."""
+    own = next(own for own in design.tables if own.name == claim.table)
+    asked = {"digest": own.digest, **said(claim)}
+    row = found.get(claim.name, {})
+    if any(row.get(name) != value for name, value in asked.items()):
+        return {"planned": str(own.seeds), "verdict": "not run"}  # of a claim that said something else
+    return row
+
+
 def open_table(folder: Path) -> str:
     claims = read_open_claims(folder)
     rows = [(claim.text, claim.source, claim.published, claim.why) for claim in claims]
@@ -68,9 +74,11 @@ def stale(pages: Iterable[Path], designs: Path, results: Path) -> list[str]:
     """What the conclusions of pages do not know: verdicts that are others now, and claims of the designs
     whose tables they have.
     """
-    found = {row["claim"]: row["verdict"].partition(" (")[0] for row in read_claims(results / CLAIMS)}
-    found = {name: verdict for name, verdict in found.items() if verdict != "running"}
-    claims = {claim.name: design.name for design in read_designs(designs) for claim in design.claims}
+    rows = {row["claim"]: row for row in read_claims(results / CLAIMS)}
+    all_claims = [(design, claim) for design in read_designs(designs) for claim in design.claims]
+    found = {claim.name: _row_of(claim, design, rows)["verdict"] for design, claim in all_claims}
+    found = {name: verdict.partition(" (")[0] for name, verdict in found.items() if verdict != "running"}
+    claims = {claim.name: design.name for design, claim in all_claims}
     return [line for page in pages for line in _stale(page, claims, found)]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 from PIL import Image
-from tables import paired, planned_seeds
+from tables import paired, planned_scores, planned_seeds
 
 from graphdep.training.evidence import Design, read_designs
 from graphdep.training.evidence.ledger import Ledger
@@ -64,8 +64,10 @@ def points_of_lines(designs: Path, results: Path) -> dict[str, Points]:
 def _points(design: Design, row: str, against: str, results: Path) -> Points:
     ledger, points = Ledger(results / f"{design.name}.csv"), Points()
     for table in sorted((t for t in design.tables if t.name.isdigit()), key=lambda t: int(t.name)):
-        scores = [ledger.scores(table.digest, name, design.metric) for name in (row, against)]
         planned = min(planned_seeds(design, table.digest, [row, against]).values())
+        scores = [
+            planned_scores(ledger, table.digest, name, design.metric, planned) for name in (row, against)
+        ]
         seeds = [seed for seed in range(planned) if all(seed in one for one in scores)]
         points[int(table.name)] = paired(*scores) if len(seeds) == planned else None
     return points

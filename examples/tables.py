@@ -39,12 +39,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy import stats
-
-from graphdep.metrics import visible_effect
 from graphdep.training.evidence import Design, read_designs
 from graphdep.training.evidence.ledger import Ledger
-from graphdep.training.evidence.verdicts import BOTH, CLAIMS, over_seeds, read_claims, scores_digest
+from graphdep.training.evidence.verdicts import BOTH, CLAIMS, interval, over_seeds, read_claims, scores_digest
 
 HERE = Path(__file__).parent
 FIRST_PAGES = [HERE.parent / name for name in ("README.md", "docs/results.md", "docs/how-to/own-encoder.md")]
@@ -323,8 +320,7 @@ def evidence(said: str, results: Path, designs: Path) -> str:
     lines = [header, ["---"] * len(header), *_floors(asked.ledger, table.digest, rows, metrics, digits)]
     for row in rows:
         planned = planned_seeds(design, table.digest, [row, against])[row]
-        scores = [asked.ledger.scores(table.digest, row, metric) for metric in metrics]
-        scores = [{seed: one[seed] for seed in sorted(one) if seed < planned} for one in scores]
+        scores = [planned_scores(asked.ledger, table.digest, row, metric, planned) for metric in metrics]
         texts = [_text(metric, [*one.values()], digits) for metric, one in zip(metrics, scores)]
         seeds = f"{len(scores[0])} of {planned}" if len(scores[0]) < planned else str(planned)
         found = None if row == against else gain(asked, table, row, against, metrics[0], results)
@@ -353,8 +349,7 @@ def curve(said: str, results: Path, designs: Path) -> str:
         cells = []
         for table in tables:
             planned = planned_seeds(asked.design, table.digest, [row])[row]
-            scores = asked.ledger.scores(table.digest, row, metric)
-            values = [scores[seed] for seed in sorted(scores) if seed < planned]
+            values = [*planned_scores(asked.ledger, table.digest, row, metric, planned).values()]
             seeds = f" ({len(values)} of {planned})" if len(values) < planned else f" ({planned})"
             cells.append(spread(values, f".{digits}f") + seeds if values else "not run")
         lines.append([row, *cells])
@@ -371,7 +366,10 @@ def parts(said: str, results: Path, designs: Path) -> str:
     names = dict.fromkeys(key for scores in of_table for key in sorted(scores) if key.startswith(start))
     lines = [[metric.rpartition("/")[2], *rows], ["---"] * (len(rows) + 1)]
     for part in sorted(names, key=_by_number):
-        values = [asked.ledger.scores(table.digest, row, part).values() for row in rows]
+        planned = planned_seeds(asked.design, table.digest, rows)
+        values = [
+            planned_scores(asked.ledger, table.digest, row, part, planned[row]).values() for row in rows
+        ]
         form = f".{asked.options.get('digits', '3')}f"
         lines.append([part.removeprefix(start), *(spread([*one], form) if one else "" for one in values)])
     return written(lines)
@@ -427,6 +425,12 @@ def planned_seeds(design: Design, digest: str, rows: Iterable[str]) -> dict[str,
     return planned
 
 
+def planned_scores(ledger: Ledger, digest: str, row: str, metric: str, planned: int) -> dict[int, float]:
+    """A row's scores by seed, those alone that are planned."""
+    scores = ledger.scores(digest, row, metric)
+    return {seed: scores[seed] for seed in sorted(scores) if seed < planned}
+
+
 def _floors(
     ledger: Ledger, digest: str, rows: Sequence[str], metrics: Sequence[str], digits: str
 ) -> list[list[str]]:
@@ -454,13 +458,14 @@ def gain(
     seeds. None where they share less than two.
     """
     digits = asked.options.get("digits", "4")
-    a, b = (asked.ledger.scores(table.digest, name, metric) for name in (row, against))
+    planned = min(planned_seeds(asked.design, table.digest, [row, against]).values())
+    a, b = (planned_scores(asked.ledger, table.digest, name, metric, planned) for name in (row, against))
     wanted = {"digest": table.digest, "metric": metric, "a": row, "b": against, "over": BOTH}
     for claim in read_claims(results / "evidence" / CLAIMS):
         if not claim["difference"] or any(claim[name] != value for name, value in wanted.items()):
             continue
-        planned = [{seed: row[seed] for seed in row if seed < int(claim["planned"])} for row in (a, b)]
-        if claim["scores"] == scores_digest(*planned):
+        of_claim = [{seed: row[seed] for seed in row if seed < int(claim["planned"])} for row in (a, b)]
+        if claim["scores"] == scores_digest(*of_claim):
             return {**_numbers(claim), "text": difference_text(claim, digits)}
     if "differences" in asked.options:
         lines = read(results / asked.options["differences"])
@@ -492,10 +497,7 @@ def paired(a: Mapping[int, float], b: Mapping[int, float]) -> dict[str, float] |
     if len(seeds) < 2:
         return None
     found = over_seeds([a[seed] for seed in seeds], [b[seed] for seed in seeds])
-    middle, error, df = (found[name] for name in ("difference", "standard_error", "df"))
-    half = float(stats.t.ppf(0.975, df)) * error
-    seen = visible_effect(error, df)
-    return {"difference": middle, "low": middle - half, "high": middle + half, "smallest_visible": seen}
+    return {"difference": found["difference"], **interval(found)}
 
 
 def written(lines: Iterable[Sequence[str]]) -> str:

@@ -66,5 +66,6 @@ class Metric:
         counts = weight.astype(np.int64)
         return np.array([self(prediction.repeat(count), target.repeat(count)) for count in counts])
 
-    def is_better(self, value: float, best: float | None) -> bool:
-        return best is None or (value > best if self.maximize else value < best)
+    def is_better(self, value: float, best: float | None, *, by: float = 0.0) -> bool:
+        """Whether a score is better than another one by more than so much; than none, any is."""
+        return best is None or (value > best + by if self.maximize else value < best - by)

@@ -86,6 +86,20 @@ def test_systems_that_predict_the_same_are_not_called_equal(run, folder):
     assert summary["metrics"]["accuracy"]["verdict"] == "the same predictions"
 
 
+def test_settings_are_no_seeds(run, folder):
+    for lr in (0.1, 0.2):
+        folder(f"lr{lr}", GOOD, config={"lr": lr, "seed": 0}, seed=0)
+    folder("other", BAD, config={"lr": 0.1, "seed": 0, "model": "x"}, seed=0)
+    done = run("compare", "lr0.1,lr0.2", "other")
+    assert done.exit_code == 2
+    assert "have one seed (0) and other settings (lr): they are not runs of one system" in done.stderr
+    # Of other seeds they may be, and are said.
+    folder("lr0.2", GOOD, config={"lr": 0.2, "seed": 1}, seed=1)
+    folder("more", BAD, config={"lr": 0.1, "seed": 1, "model": "x"}, seed=1)
+    done = run("compare", "lr0.1,lr0.2", "other,more")
+    assert "Settings that differ, A / B: lr 0.1 and 0.2 / 0.1, model None / x." in done.stdout
+
+
 def test_runs_are_paired_by_their_seeds(run, folder):
     for seed in range(3):
         folder(f"dt{seed}", np.roll(GOOD, seed), seed=seed)

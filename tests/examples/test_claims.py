@@ -105,6 +105,11 @@ def test_conclusions_that_are_out_of_date(example, tmp_path):
     assert said("one: reproduced") == ["two is 'not run' and was 'not stated'"]
     assert said("one: reproduced", table="") == []
     assert said("one: reproduced", "three: not run", table="") == ["no claim 'three'"]
+    # Of a claim that says something else by now nothing is known.
+    (tmp_path / "d.toml").write_text(TOML.replace("smallest = 0.1", "smallest = 0.2"))
+    assert said("one: reproduced", "two: not run") == ["one is 'not run' and was 'reproduced'"]
+    (tmp_path / "d.toml").write_text(TOML)
+    assert said("one: reproduced", "three: not run", table="") == ["no claim 'three'"]
     places = ("--designs", tmp_path, "--results", tmp_path)
     shown = example("claims.py", "--stale", page, *places, returncode=1)
     assert shown.stdout.splitlines()[1] == f"{page}: no claim 'three'"

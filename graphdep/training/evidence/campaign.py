@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -107,7 +107,7 @@ class Campaign:
         self.workers, self.say = workers, say
         self.settings = dict(settings or {})
         self.retry = retry
-        self._left_out: set[RunKey] = set()  # another campaign does them, or a file is not there
+        self._left_out: set[tuple[str, RunKey]] = set()  # another campaign does them, or a file is not there
         self.missing: list[str] = []
         self.ledgers = {design.name: Ledger(self.results / f"{design.name}.csv") for design in designs}
 
@@ -138,14 +138,26 @@ class Campaign:
         """What failed is tried again, but for a setting of a row that has runs without it: these were tuned
         among the others.
         """
-        runs = self.ledgers[design.name].runs
         for table in design.tables:
             for row in table.rows:
-                tuned = any(key[:3] == (table.digest, row, "") and key.seed for key in runs)
+                tuned = self._is_tuned(design, table, row)
                 keys = [RunKey(table.digest, row, "", seed) for seed in range(table.seeds)]
                 keys += [] if tuned else [RunKey(table.digest, row, text, 0) for text in design.tries]
                 for key in keys:
                     (self.folder(design, key) / FAILED).unlink(missing_ok=True)
+
+    def _is_tuned(self, design: Design, table: Table, row: str) -> bool:
+        """Whether runs have the setting that this table's tries chose, other than the best try itself: a try
+        that is made up for could choose another one.
+        """
+        others = {one.digest for one in design.tables if design.tuning(one) is table}
+        return any(
+            key.digest in others
+            and key.row == row
+            and not key.tune
+            and (key.seed or key.digest != table.digest)
+            for key in self.ledgers[design.name].runs
+        )
 
     def run(self, minutes: float) -> None:
         """Runs what is left for so many minutes, and ends what then still runs."""
@@ -226,7 +238,12 @@ class Campaign:
             base = Path(self.root or ".", FILES) if self.raw_from is None else Path(self.raw_from)
             path = base / value
             if not path.exists():
-                raise FileNotFoundError(f"design {design.name}: {name} {str(path)!r} is not there")
+                advice = (
+                    ""
+                    if self.raw_from is not None or self.root is not None
+                    else ": give 'raw_from' or 'root'"
+                )
+                raise FileNotFoundError(f"design {design.name}: {name} {str(path)!r} is not there{advice}")
             files[name] = str(path)
         return files
 
@@ -255,7 +272,8 @@ class Campaign:
         """Of the runs that choose a setting, the best on the validation split, of equal ones the first."""
         runs, metric = self.ledgers[design.name].runs, resolve_task(design.task).metrics[0]
         tries = [RunKey(design.tuning(table).digest, row, text, 0) for text in design.tries]
-        scored = {key: runs[key][f"val_{metric.name}"] for key in tries if key in runs}
+        chosen_by = f"val_{metric.name}"
+        scored = {key: runs[key][chosen_by] for key in tries if chosen_by in runs.get(key, ())}
         best = max if metric.maximize else min
         return best(scored, key=lambda key: scored[key]) if scored else None
 
@@ -266,19 +284,21 @@ class Campaign:
             for row in table.rows if design.tuning(table) is table else ():
                 first, asked = RunKey(table.digest, row, "", 0), self._keys(design, table, row)
                 best = self._best_try(design, table, row)
-                if best is not None and first in asked and first not in ledger.runs:
+                if best is None or first not in asked or ledger.runs.get(first) == ledger.runs[best]:
+                    continue
+                if first not in ledger.runs or not self._is_tuned(design, table, row):
                     ledger.add(first, ledger.runs[best])
 
     def _next(self, busy: set[RunKey]) -> Job | None:
         for ledger in self.ledgers.values():
             ledger.refresh()  # another campaign may have done what was left
         for design, table, key in self.left():
-            if key in busy or key in self._left_out:
+            if key in busy or (design.name, key) in self._left_out:
                 continue
             try:
                 config = self.config(design, table, key)
             except (OSError, ValueError) as error:  # of the call, not of the run: the next call may have it
-                self._leave_out({key}, str(error))
+                self._leave_out(design, {key}, str(error))
                 continue
             done = sum(state.done for state in self.states())
             title = " ".join(filter(None, [design.name, table.name, key.row, f"seed {key.seed}", key.tune]))
@@ -293,18 +313,18 @@ class Campaign:
             return
         design = next(design for design in self.designs if design.name == job.design)
         if answer == BUSY:
-            self._left_out.add(job.key)
+            self._left_out.add((design.name, job.key))
             self.say(f"left out, {BUSY}: {job.title}")
         elif isinstance(answer, Missing):
             others = {key for its, _, key in self.left() if its is design}
-            self._leave_out(others, f"design {design.name}: {answer.what}")
+            self._leave_out(design, others, f"design {design.name}: {answer.what}")
         elif isinstance(answer, str):
             self._fail(design, job.key, answer)
         else:
             self._finish(design, job.key, answer)
 
-    def _leave_out(self, keys: set[RunKey], why: str) -> None:
-        self._left_out |= keys
+    def _leave_out(self, design: Design, keys: set[RunKey], why: str) -> None:
+        self._left_out |= {(design.name, key) for key in keys}
         if why not in self.missing:
             self.missing.append(why)
             self.say(f"left out: {why}")
@@ -359,14 +379,15 @@ class Campaign:
                 if key not in ledger.runs and path.exists():
                     errors[path.parent.name] = path.read_text(encoding="utf-8").strip()
         left = len(table.rows) * (table.seeds + tries) - len(done) - len(errors)
-        took = [
-            ledger.runs[key].get(
-                "seconds", ledger.runs[key]["epochs"] * ledger.runs[key]["seconds_per_epoch"]
-            )
-            for key in done
-        ]
+        took = [took for key in done if (took := _seconds(ledger.runs[key])) is not None]
         seconds = left * statistics.fmean(took) if took else None
         return State(design.name, table.name, len(done), len(errors), left, seconds, errors)
+
+    def failed_seeds(self, design: Design, table: Table, rows: Iterable[str]) -> set[int]:
+        """Seeds of which one of these rows has failed."""
+        keys = (RunKey(table.digest, row, "", seed) for row in rows for seed in range(table.seeds))
+        runs = self.ledgers[design.name].runs
+        return {key.seed for key in keys if key not in runs and self._has_failed(design, key)}
 
     def predictions(self, design: Design, table: Table, row: str) -> dict[int, Path]:
         """The folders of a row's runs whose predictions are there, by seed."""
@@ -377,6 +398,13 @@ class Campaign:
         if best is not None and not (folders[0] / PREDICTIONS).exists():
             folders[0] = self.folder(design, best)
         return {seed: path for seed, path in folders.items() if (path / PREDICTIONS).exists()}
+
+
+def _seconds(scores: Mapping[str, float]) -> float | None:
+    """How long a run took, of older ones its epochs alone."""
+    if "seconds" in scores or "epochs" not in scores or "seconds_per_epoch" not in scores:
+        return scores.get("seconds")
+    return scores["epochs"] * scores["seconds_per_epoch"]
 
 
 def _parts_of_test(tables: Mapping[str, Any]) -> dict[str, float]:

@@ -101,4 +101,4 @@ class Claim:
             return "reproduced"
         if refuted:
             return "not reproduced (powered)"
-        return f"undecided (smallest visible effect {visible_effect(error, df):.3f})"
+        return f"undecided (smallest visible effect {visible_effect(error, df):.3g})"

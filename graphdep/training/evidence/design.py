@@ -86,7 +86,7 @@ class Design:
         """
         known = {"title", "task", "metric", "rows", "seeds", "order", "settings", "files", "tune", "tuned_on"}
         _check_keys("a design", values, known | {"tables", "claims"}, ("title", "task", "metric"))
-        tune = {key: tuple(given) for key, given in values.get("tune", {}).items()}
+        tune = {name: _tried(name, given) for name, given in values.get("tune", {}).items()}
         if not values.get("tables", [{}]):
             raise ValueError("'tables' must have one (got none)")
         files, tuned_on = values.get("files", {}), values.get("tuned_on")
@@ -147,6 +147,12 @@ class Design:
             for row in (claim.a, claim.b):
                 if row not in rows:
                     raise ValueError(f"claim {claim.name}: no row {row!r}; there are {', '.join(rows)}")
+
+
+def _tried(name: str, given: Any) -> tuple[Any, ...]:
+    if not isinstance(given, list) or not given or any(value in given[:n] for n, value in enumerate(given)):
+        raise ValueError(f"'tune' must have a list of values of {name!r}, each once (got {given!r})")
+    return tuple(given)
 
 
 def _claim(values: Mapping[str, Any], first: Table, own: Mapping[str, Any]) -> Claim:

@@ -78,28 +78,33 @@ class Ledger:
             rows = csv.reader(file)
             if tuple(next(rows, ())) != HEADER:
                 raise ValueError(f"{self.path}:1: the header must be {','.join(HEADER)}")
+            runs: dict[RunKey, dict[str, float]] = {}
             for number, row in enumerate(rows, start=2):
                 try:
                     digest, name, tune, seed, metric, value = row
                     key = RunKey(digest, name, tune, int(seed))
-                    self.runs.setdefault(key, {})[metric] = _number(value)
+                    scores = runs.setdefault(key, {})
+                    if metric in scores:
+                        raise ValueError("a score that is there twice")
+                    scores[metric] = _number(value)
                 except ValueError as error:
                     raise ValueError(f"{self.path}:{number}: {error} (got {','.join(row)!r})") from None
+        self.runs = runs  # what another process has taken out is gone
 
     def add(self, key: RunKey, scores: Mapping[str, float]) -> None:
         """Writes the scores of a run, with all that stand there already, of another process as well: whole or
         not at all.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(self.path.parent):
+        with alone(self.path.parent):
             if self.path.exists():
                 self._read()
-            self.runs[key] = dict(scores)
+            self.runs[key] = {metric: float(f"{value:.6g}") for metric, value in scores.items()}
             self._write()
 
     def drop(self, key: RunKey) -> None:
         """Takes a run out of the file, so that it is done again."""
-        with _alone(self.path.parent):
+        with alone(self.path.parent):
             self._read()
             self.runs.pop(key, None)
             self._write()
@@ -128,7 +133,7 @@ def _number(text: str) -> float:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def alone(folder: Path) -> Iterator[None]:
     """Holds the lock of a folder, which a kill frees as well."""
     if fcntl is None:
         yield

@@ -8,7 +8,7 @@ import io
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from graphdep.metrics import Metric, visible_effect
 from graphdep.training.evidence.campaign import Campaign
 from graphdep.training.evidence.claim import Claim
 from graphdep.training.evidence.design import Design, Table
-from graphdep.training.evidence.ledger import Ledger
+from graphdep.training.evidence.ledger import Ledger, alone
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.table.comparison import compare_runs
 
@@ -33,6 +33,7 @@ NUMBERS = ("score_a", "score_b", "difference", "standard_error", "df")
 CLAIMS = "claims.csv"
 BOTH = "seeds and examples"
 _SAMPLES = 2000  # the standard error, all that is asked of them, to 2%
+_ROUNDED = 1e-6  # what scores of six digits may differ by without being others
 
 
 def decide(campaign: Campaign) -> list[dict[str, str]]:
@@ -42,8 +43,8 @@ def decide(campaign: Campaign) -> list[dict[str, str]]:
 
     The interval is over seeds and examples (:func:`graphdep.metrics.compare`) where the predictions of all
     runs are there. What was found before of runs with the same scores is not computed again, so that it
-    stays where the predictions are elsewhere; without either it is over the seeds alone (paired t-test):
-    column ``over``.
+    stays where the predictions are elsewhere; without either, or where the predictions are not those of the
+    ledger's scores, it is over the seeds alone (paired t-test): column ``over``.
     """
     path = campaign.results / CLAIMS
     known = read_claims(path)
@@ -55,13 +56,19 @@ def decide(campaign: Campaign) -> list[dict[str, str]]:
             table = next(table for table in design.tables if table.name == claim.table)
             rows.append(_row(campaign, design, table, claim, before.get(claim.name)))
     asked = {row["claim"] for row in rows}
-    kept = {row["claim"]: row for row in known if row["claim"] in asked or row["design"] not in names}
     path.parent.mkdir(parents=True, exist_ok=True)
+    with alone(path.parent):
+        known = read_claims(path)  # another process may have decided claims of its own meanwhile
+        kept = {row["claim"]: row for row in known if row["claim"] in asked or row["design"] not in names}
+        _write(path, (kept | {row["claim"]: row for row in rows}).values())
+    return rows
+
+
+def _write(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, HEADER, lineterminator="\n")
         writer.writeheader()
-        writer.writerows((kept | {row["claim"]: row for row in rows}).values())
-    return rows
+        writer.writerows(rows)
 
 
 def read_claims(path: Path) -> list[dict[str, str]]:
@@ -92,7 +99,10 @@ def _row(
     row |= {"claim": claim.name, "design": design.name, "table": table.name, "digest": table.digest}
     row |= {**said(claim), "seeds": len(seeds), "planned": table.seeds}
     if len(seeds) < table.seeds:
+        failed = len(campaign.failed_seeds(design, table, (claim.a, claim.b)))
         row["verdict"] = "running" if seeds else "not run"
+        if failed:
+            row["verdict"] = f"not run (seeds that failed: {failed} of {table.seeds})"
         return {name: str(value) for name, value in row.items()}
     row["scores"] = scores_digest(*({seed: score[seed] for seed in seeds} for score in scores))
     found = (
@@ -102,19 +112,23 @@ def _row(
     )
     # As they are written: what is read again must lead to the same row.
     found |= {name: float(_text(found[name])) for name in NUMBERS}
-    half = float(stats.t.ppf(0.975, found["df"])) * found["standard_error"]
-    found |= {"low": found["difference"] - half, "high": found["difference"] + half}
-    found["smallest_visible"] = visible_effect(found["standard_error"], found["df"])
+    found |= interval(found)
     metric = next(m for m in resolve_task(design.task).metrics if claim.metric == f"test_{m.name}")
-    row["verdict"] = _nothing_learnt(ledger, table, claim, metric) or claim.verdict(
+    verdict = claim.verdict(
         found["difference"], found["standard_error"], found["df"], maximize=metric.maximize
+    )
+    row["verdict"] = (
+        _nothing_learnt(ledger, table, claim, metric, verdict)
+        or _nothing_differs([scores[0][seed] - scores[1][seed] for seed in seeds])
+        or verdict
     )
     return {name: _text(found.get(name, value)) for name, value in row.items()}
 
 
-def _nothing_learnt(ledger: Ledger, table: Table, claim: Claim, metric: Metric) -> str | None:
+def _nothing_learnt(ledger: Ledger, table: Table, claim: Claim, metric: Metric, verdict: str) -> str | None:
     """Why rows conclude nothing: a pretrained encoder's is no better than the encoder before its training, or
-    none of an equality is better than no skill by what the claim calls an effect.
+    neither of an equality, or of a gain that is denied, is better than no skill by what the claim calls an
+    effect.
     """
     low: dict[str, list[str]] = {"floor_frozen_": [], "floor_": []}
     for floor in low:
@@ -122,17 +136,32 @@ def _nothing_learnt(ledger: Ledger, table: Table, claim: Claim, metric: Metric) 
             mine, its = (ledger.scores(table.digest, row, f"{of}{claim.metric}") for of in ("", floor))
             least = claim.smallest if floor == "floor_" else 0.0
             means = [statistics.fmean(scores.values()) for scores in (mine, its) if scores]
-            if its and not _above(means[0], means[1], least, metric):
+            if its and not metric.is_better(means[0], means[1], by=least):
                 low[floor].append(row)
     if low["floor_frozen_"]:
         return f"undecided ({low['floor_frozen_'][0]} is no better than the encoder before its training)"
-    if claim.expected == "equal" and len(low["floor_"]) == 2:
+    if len(low["floor_"]) == 2 and (claim.expected == "equal" or verdict != "reproduced"):
         return "undecided (both rows are no better than no skill)"
     return None
 
 
-def _above(mine: float, floor: float, least: float, metric: Metric) -> bool:
-    return metric.is_better(mine, floor + least if metric.maximize else floor - least)
+def _nothing_differs(differences: Sequence[float]) -> str | None:
+    """Why nothing is concluded of runs that differ by the same in every seed: two systems that compute the
+    same, or two seeds that happen to. Their spread is none, and everything would be significant.
+    """
+    if len(differences) > 1 and max(differences) - min(differences) < _ROUNDED:
+        return "undecided (the rows differ by the same in every seed)"
+    return None
+
+
+def interval(found: Mapping[str, float]) -> dict[str, float]:
+    """The 95% interval and the smallest visible effect of a difference with its standard error."""
+    half = float(stats.t.ppf(0.975, found["df"])) * found["standard_error"]
+    return {
+        "low": found["difference"] - half,
+        "high": found["difference"] + half,
+        "smallest_visible": visible_effect(found["standard_error"], found["df"]),
+    }
 
 
 def _text(value: Any) -> str:
@@ -170,6 +199,11 @@ def _by_examples(campaign: Campaign, design: Design, table: Table, claim: Claim)
     a, b = ([side[seed] for seed in sorted(side)] for side in sides)
     compared = compare_runs(a, b, metric=name, samples=_SAMPLES)
     found = {**compared, **compared["metrics"][name]}
+    for row, side in ((claim.a, "score_a"), (claim.b, "score_b")):
+        scores = campaign.ledgers[design.name].scores(table.digest, row, claim.metric)
+        mean = statistics.fmean(score for seed, score in scores.items() if seed < table.seeds)
+        if not math.isclose(mean, found[side], rel_tol=1e-4, abs_tol=1e-6):
+            return None  # predictions of other runs than those in the ledger
     return {key: found[key] for key in HEADER if key in found and key not in ("a", "b", "verdict")}
 
 

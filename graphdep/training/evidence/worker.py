@@ -72,7 +72,7 @@ class Worker:
         self.job = None
         try:
             return self.pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):  # before the job was read, or with half an answer
             self.process.join()
             code = self.process.exitcode
             self._start()

@@ -87,14 +87,16 @@ def compare_runs(
         and its ``verdict``, and their ``signature``.
 
     Raises:
-        ValueError: If a name matches nothing, a run is there twice, or the runs are not of the same task and
-            examples; the message names the file.
+        ValueError: If a name matches nothing, a run is there twice, runs of a system have one seed and other
+            settings, or the runs are not of the same task and examples; the message names the file.
     """
     if bound is not None:
         check_bound(bound)
     sides = [[_read(path) for path in _files(side)] for side in (a, b)]
     runs = [run for side in sides for run in side]
     _check_once(runs)
+    for side in sides:
+        _check_one_system(side)
     name = _task_of(runs, task)
     metrics = _choose(resolve_task(name).metrics, metric, name)
     _check_same_examples(runs)
@@ -211,6 +213,20 @@ def _check_once(runs: list[Run]) -> None:
             seen[run.settings] = run.path
 
 
+def _check_one_system(side: list[Run]) -> None:
+    """Raises :class:`ValueError` where runs of one seed have other settings: these are no seeds."""
+    seen: dict[int, Run] = {}
+    for run in side:
+        if run.settings is None or run.seed is None:
+            continue
+        if (other := seen.setdefault(run.seed, run)) is not run:
+            names = ", ".join(_differing([[other], [run]])) or "edges of one's own"
+            raise ValueError(
+                f"{run.path} and {other.path} have one seed ({run.seed}) and other settings ({names}): they "
+                "are not runs of one system"
+            )
+
+
 def _task_of(runs: list[Run], given: str | None) -> str:
     """The one task of all runs."""
     name, source = given, "--task"
@@ -264,8 +280,8 @@ def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
 
 
 def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:
-    """The settings that the two sides do not share, by name: the values of each. Runs that do not say theirs
-    are passed over.
+    """The settings that the two sides, or the runs of one, do not share, by name: the values of each. Runs
+    that do not say theirs are passed over.
     """
     configs = [[json.loads(run.settings)[0] for run in side if run.settings] for side in sides]
     if not all(configs):
@@ -273,7 +289,7 @@ def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:
     found = {}
     for name in dict.fromkeys(name for side in configs for config in side for name in config):
         values = [_unique([config.get(name) for config in side]) for side in configs]
-        if name != "seed" and values[0] != values[1]:
+        if name != "seed" and (values[0] != values[1] or len(values[0]) > 1):
             found[name] = values
     return found
 

@@ -5,6 +5,8 @@ differences say.
 from __future__ import annotations
 
 import dataclasses
+import math
+import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from rich.console import Console
 from graphdep.io import atomic_path
 from graphdep.io.plain_console import plain_console
 from graphdep.metrics import Metric
+from graphdep.metrics.comparison import check_bound
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.structure_rows import StructureRows
@@ -64,18 +67,27 @@ def needs_structure(
         console: Where progress goes. (default: stderr)
 
     Returns:
-        Plain values: ``verdict`` (``"yes"``; ``"no"``, where the 95% interval of the gain over the plain row
-        excludes one above the bound, all examples were trained on, the plain row and that with trees are
-        better than no skill by more than the bound, and in no run the latter's last validation was the best
-        by more than half the bound; ``"undecided"``), ``sentences``, ``rows`` (name, what it is, scores,
-        difference to the plain row and interval), ``no_skill`` (what the most frequent label, or the mean,
-        of the training or of the test split gets, whichever is better), ``smallest_visible_effect``,
-        ``bound``, ``metric``, ``plan``, ``examples``, ``files``.
+        Plain values: ``verdict``, ``sentences``, ``rows`` (name, what it is, scores, difference to the plain
+        row and interval), ``no_skill`` (what the most frequent label, or the mean, of the training or of the
+        test split gets, whichever is better), ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``,
+        ``examples``, ``files``. The verdict is
+
+        - ``"no"``, where the 95% interval of the gain over the plain row excludes one above the bound, all
+          examples were trained on, the plain row and that with trees are better than no skill by more than
+          the bound, and in no run with trees the last validation was the best by more than half the bound;
+        - ``"yes"``, where trees help, no gain above the bound is excluded, and the plain row is better than
+          no skill by more than the bound and would not reach the gain in as many epochs again, at the pace
+          of its last ones;
+        - ``"undecided"`` else.
 
     Raises:
         ValueError: If the task's family has no such rows, a setting is wrong, or the time is too short.
         RuntimeError: If a run fails; names it.
     """
+    check_bound(bound)
+    for name, number, least in (("seeds", seeds, 2), ("minutes", minutes, 0)):
+        if not least <= number < math.inf:
+            raise ValueError(f"{name!r} must be a number from {least} on (got {number!r})")
     console = console or plain_console(stderr=True)
     rows = _rows(task, model, trees)
     given = dict(settings or {})
@@ -98,21 +110,22 @@ def needs_structure(
     by_name = {row["name"]: row for row in summary["rows"]}
     metric = resolve_task(task).metrics[0]
     over_random = _over_random(by_name[rows.trees], by_name[rows.random], metric.name)
-    part = None
+    part, more = None, "minutes"
     if plan.limit_train is not None:
         part = f"the {plan.limit_train:,} of {plan.there:,} examples that fit into the time"
     elif given.get("limit_train") is not None:
-        part = f"the {plan.there:,} examples that were asked for"
+        part, more = f"the {plan.there:,} examples that were asked for", "limit-train"
     floors = family_of(task).split_floors(summary["floor"]).get("no skill", {})
     no_skill = _no_skill(metric, floors.get(f"test_{metric.name}"), by_name[rows.plain])
-    doubt = _doubt(metric, no_skill, bound, plain=by_name[rows.plain], trees=by_name[rows.trees])
     over_plain = by_name[rows.trees]["against"]
-    found = _verdict(over_plain, over_random, bound, metric.maximize, part is None and doubt is None)
-    over, excluded = found.pop("over"), found.pop("excluded")
+    both = {"plain": by_name[rows.plain], "trees": by_name[rows.trees]}
+    doubts = _doubts(metric, no_skill, bound, _gain(over_plain, metric)[0], **both)
+    found = _verdict(over_plain, over_random, bound, metric, doubts, whole=part is None)
+    told = {name: found.pop(name) for name in ("over", "over_random", "excluded")}
     found |= {
         "sentences": [
             *_sentences(by_name, rows, over_random, trees),
-            _worth(found, bound, over=over, excluded=excluded, doubt=doubt, part=part),
+            _worth(found, bound, doubts, part=part, more=more, **told),
         ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
         "no_skill": no_skill,
@@ -160,66 +173,89 @@ def _no_skill(metric: Metric, floor: float | None, row: Mapping[str, Any]) -> fl
     return own if metric.is_better(own, floor) else floor
 
 
-def _doubt(
+def _doubts(
     metric: Metric,
     no_skill: float | None,
     bound: float,
+    gain: float,
     *,
     plain: Mapping[str, Any],
     trees: Mapping[str, Any],
-) -> str | None:
-    """Why a gain that is not there may yet come: of rows that have learnt nothing, or are still learning."""
-    for row, what in ((plain, "the plain model"), (trees, "the model with trees")):
+) -> dict[str, str]:
+    """Why what was found may be of models that have learnt nothing, or are still learning, by the verdict
+    that it stands against; ``gain`` is that which trees have at least.
+    """
+    against: dict[str, str] = {}
+    for row, what, verdicts in (
+        (plain, "the plain model", ("yes", "no")),
+        (trees, "the model with trees", ("no",)),
+    ):
         mean = row["metrics"][f"test_{metric.name}"]["mean"]
-        if no_skill is not None and not _above(mean, no_skill, bound, metric):
-            return (
+        if no_skill is not None and not metric.is_better(mean, no_skill, by=bound):
+            said = (
                 f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}), and of models that have "
                 "learnt nothing a difference says nothing (more --epochs, or more examples)."
             )
-    learning = sum(_learning(Path(path), metric, bound / 2) for path in trees["checkpoints"])
+            against = dict.fromkeys(verdicts, said) | against
+    learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
     if learning:
-        return (
+        said = (
             f"{learning} of {trees['n']} runs with trees were still getting better in their last epochs "
             "(more --epochs, in another --output)."
         )
-    return None
+        against.setdefault("no", said)
+    paces = [_last_gain(Path(path), metric) for path in plain["checkpoints"]]
+    if gain > 0 and statistics.fmean(max(0.0, last) * number for last, number in paces) > gain:
+        said = (
+            "the plain model was still getting better, at a pace at which as many epochs again would make up "
+            "for the trees (more --epochs, in another --output)."
+        )
+        against.setdefault("yes", said)
+    return against
 
 
-def _learning(checkpoint: Path, metric: Metric, least: float) -> bool:
-    """Whether a run's last validation was better than all before it, by more than so much."""
+def _last_gain(checkpoint: Path, metric: Metric) -> tuple[float, int]:
+    """How much better a run's last validation was than all before it, and how many there were; with one
+    validation nobody knows, and it may be any.
+    """
     rows = read_metrics(checkpoint.with_name(METRICS))
-    scores = [row[f"val_{metric.name}"] for row in rows]
-    *before, last = [score for score in scores if score is not None]
-    best = max if metric.maximize else min
-    return not before or _above(last, best(before), least, metric)
+    scores = [score for row in rows if (score := row.get(f"val_{metric.name}")) is not None]
+    if len(scores) < 2:
+        return math.inf, 1
+    best = (max if metric.maximize else min)(scores[:-1])
+    return (scores[-1] - best) * (1 if metric.maximize else -1), len(scores)
 
 
-def _above(score: float, other: float, least: float, metric: Metric) -> bool:
-    return metric.is_better(score, other + least if metric.maximize else other - least)
+def _gain(found: Mapping[str, Any], metric: Metric) -> tuple[float, float]:
+    """The interval of a difference, more being better."""
+    low, high = found["interval"]
+    return (low, high) if metric.maximize else (-high, -low)
 
 
 def _verdict(
     over_plain: Mapping[str, Any],
     over_random: Mapping[str, Any],
     bound: float,
-    maximize: bool,
-    can_deny: bool,
+    metric: Metric,
+    doubts: Mapping[str, str],
+    *,
+    whole: bool,
 ) -> dict[str, Any]:
     """The verdict; whether trees are better than none (``over``), and whether a gain above the bound is
-    excluded; ``no`` only where it can be said, of all examples and of rows that have learnt something.
+    excluded. ``no`` is said only of all examples (``whole``).
     """
-    sign = 1 if maximize else -1
-    gains = [sorted(sign * end for end in found["interval"]) for found in (over_plain, over_random)]
+    gains = [_gain(found, metric) for found in (over_plain, over_random)]
     excluded, verdict = gains[0][1] < bound, "undecided"
-    if all(low > 0 for low, _ in gains):
-        verdict = "yes"
-    elif excluded and can_deny:
-        verdict = "no"
+    if excluded:
+        verdict = "no" if whole and "no" not in doubts else verdict
+    elif all(low > 0 for low, _ in gains):
+        verdict = "yes" if "yes" not in doubts else verdict
     return {
         "verdict": verdict,
         "over": gains[0][0] > 0,
         "excluded": excluded,
         "smallest_visible_effect": over_plain["smallest_visible"],
+        "over_random": gains[1][0] > 0,
     }
 
 
@@ -244,28 +280,40 @@ def _sentences(
 
 
 def _worth(
-    found: Mapping[str, Any], bound: float, *, over: bool, excluded: bool, doubt: str | None, part: str | None
+    found: Mapping[str, Any],
+    bound: float,
+    doubts: Mapping[str, str],
+    *,
+    over: bool,
+    over_random: bool,
+    excluded: bool,
+    part: str | None,
+    more: str,
 ) -> str:
-    """Whether a parser is worth having, in a sentence; ``part`` are the examples, if not all."""
+    """Whether a parser is worth having, in a sentence; ``part`` are the examples, if not all, and ``more``
+    the option that gets more of them.
+    """
     if found["verdict"] == "yes":
         return "A parser is worth having here" + (f", with {part}." if part else ".")
     if found["verdict"] == "no":
         return f"A parser is not worth having here: a gain above {bound:g} is excluded."
-    if over:
-        return (
-            "Whether a parser is worth having is undecided: its trees are better than none, but not, by more "
-            "than noise, than random trees with the same labels: the gain may be that of the labels."
+    undecided = "Whether a parser is worth having is undecided: "
+    if over and over_random and not excluded:
+        return undecided + doubts["yes"]
+    if over and not excluded:
+        return undecided + (
+            "its trees are better than none, but not, by more than noise, than random trees with the same "
+            "labels: the gain may be that of the labels."
         )
-    if doubt is not None:
-        return f"Whether a parser is worth having is undecided: {doubt}"
+    if "no" in doubts:
+        return undecided + doubts["no"]
     if excluded:
-        return (
-            f"Whether a parser is worth having is undecided: with {part} a gain above {bound:g} is excluded, "
-            "but with all of them it may be another (more --minutes)."
+        return undecided + (
+            f"with {part} a gain above {bound:g} is excluded, but with all of them it may be another (more "
+            f"--{more})."
         )
-    return (
-        "Whether a parser is worth having is undecided: a gain below "
-        f"{found['smallest_visible_effect']:.3g} could not have been seen with "
+    return undecided + (
+        f"a gain below {found['smallest_visible_effect']:.3g} could not have been seen with "
         f"{part or 'these examples'} and these seeds (more --seeds, or more test examples)."
     )
 

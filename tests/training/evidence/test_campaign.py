@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.training.evidence import Campaign, Design
+from graphdep.training.evidence import Campaign, Design, verdicts
 from graphdep.training.evidence import campaign as module
 from graphdep.training.evidence.ledger import Ledger, RunKey
 from graphdep.training.evidence.verdicts import decide, read_claims
@@ -196,17 +198,23 @@ def test_without_predictions_the_interval_is_over_seeds(campaign):
     assert float(found["standard_error"]) == pytest.approx(0.125)  # of .5 and .75
 
 
-def test_a_worker_that_is_killed_is_replaced(campaign, monkeypatch):
+@pytest.mark.parametrize("when", ["before", "with the job unread"])
+def test_a_worker_that_is_killed_is_replaced(campaign, monkeypatch, when):
     first = campaign({"rows": ["dt"], "seeds": 1, "claims": []})
     started = []
 
     class Killed(module.Worker):
         def start(self, job):
-            if not started:
+            if not started and when == "before":
                 self.process.terminate()
                 self.process.join()
-            started.append(job.title)
+            if not started and when == "with the job unread":
+                os.kill(self.process.pid, signal.SIGSTOP)
             super().start(job)
+            if not started and when == "with the job unread":
+                self.process.kill()
+                self.process.join()
+            started.append(job.title)
 
     monkeypatch.setattr(module, "Worker", Killed)
     begin = time.monotonic()
@@ -229,13 +237,76 @@ def test_rows_that_have_learnt_nothing_conclude_nothing(campaign):
         ),
     ):
         made = campaign(equal)
-        (design,) = made.designs
-        for row in ("dt", "transformer"):
-            for seed in (0, 1):
-                scores = {"test_accuracy": 0.5, "epochs": 1, "seconds_per_epoch": 1, **floor}
-                made.ledgers["d0"].add(RunKey(design.tables[0].digest, row, "", seed), scores)
+        write_scores(made, {"dt": [0.5, 0.501], "transformer": [0.5005, 0.5]}, **floor)
         (found,) = decide(made)
         assert found["verdict"] == verdict
+
+
+def write_scores(made: Campaign, scores: dict[str, list[float]], **more: float) -> None:
+    """Into the ledger, by row and seed."""
+    (design,) = made.designs
+    for row, values in scores.items():
+        for seed, score in enumerate(values):
+            said = {"test_accuracy": score, "val_accuracy": score, "epochs": 1, "seconds_per_epoch": 1}
+            made.ledgers["d0"].add(RunKey(design.tables[0].digest, row, "", seed), said | more)
+
+
+def test_no_gain_is_denied_of_rows_that_have_learnt_nothing(campaign):
+    made = campaign()
+    write_scores(made, {"dt": [0.5, 0.501], "transformer": [0.5005, 0.5]}, floor_test_accuracy=0.5)
+    (found,) = decide(made)
+    assert found["verdict"] == "undecided (both rows are no better than no skill)"
+    # Where one has learnt something, it is.
+    made = campaign()
+    write_scores(made, {"dt": [0.5, 0.501], "transformer": [0.8, 0.801]}, floor_test_accuracy=0.5)
+    (found,) = decide(made)
+    assert found["verdict"] == "not reproduced (powered)"
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.01])
+@pytest.mark.parametrize("expected", ["better", "equal"])
+def test_rows_without_a_spread_conclude_nothing(campaign, gain, expected):
+    made = campaign({"claims": [{**CLAIM, "expected": expected, "smallest": 0.05}]})
+    write_scores(made, {"dt": [0.8 + gain, 0.7 + gain], "transformer": [0.8, 0.7]})
+    (found,) = decide(made)
+    assert found["verdict"] == "undecided (the rows differ by the same in every seed)"
+
+
+def test_predictions_of_other_runs_than_the_ledger_s_decide_nothing(campaign, tmp_path):
+    first = campaign()
+    first.run(minutes=5)
+    (found,) = decide(first)
+    assert found["over"] == "seeds and examples"
+    write_scores(first, {"dt": [0.5, 0.51]})  # as another machine has them
+    (found,) = decide(first)
+    assert (found["over"], float(found["score_a"])) == ("seeds", pytest.approx(0.505))
+
+
+def test_what_another_process_has_decided_meanwhile_stays(campaign, monkeypatch):
+    two = {"claims": [{**CLAIM, "name": "other", "smallest": 0.1}]}
+    slow = campaign({}, two)
+    slow.designs = slow.designs[:1]
+    row = verdicts._row
+
+    def while_it_works(*given):
+        quick = campaign({}, two)
+        quick.designs = quick.designs[1:]
+        monkeypatch.setattr(verdicts, "_row", row)
+        decide(quick)
+        return row(*given)
+
+    monkeypatch.setattr(verdicts, "_row", while_it_works)
+    decide(slow)
+    assert {found["claim"] for found in read_claims(slow.results / "claims.csv")} == {"c", "other"}
+
+
+def test_a_claim_says_that_seeds_have_failed(campaign):
+    first = campaign({"seeds": 3})
+    (design,) = first.designs
+    write_scores(first, {"dt": [0.5, 0.6], "transformer": [0.5, 0.6, 0.7]})
+    first._fail(design, RunKey(design.tables[0].digest, "dt", "", 2), "out of memory")
+    (found,) = decide(first)
+    assert found["verdict"] == "not run (seeds that failed: 1 of 3)"
 
 
 def test_a_run_that_another_process_does_is_left_to_it(campaign, tmp_path):
@@ -300,6 +371,46 @@ def test_what_failed_is_tried_again_but_no_setting_beside_runs_of_another(campai
     assert ("d0", "lr=0.2", 0, "dt") in keys(campaign(values, retry=True))
     first._fail(design, tries[1], "out of memory")
     first.ledgers["d0"].add(RunKey(table.digest, "dt", "", 1), {"test_accuracy": 0.5, "epochs": 1})
+    assert ("d0", "lr=0.2", 0, "dt") not in keys(campaign(values, retry=True))
+
+
+def test_a_try_that_is_made_up_for_takes_the_place_of_the_best_one(campaign):
+    values = {"tune": {"lr": [0.1, 0.2]}, "rows": ["dt"], "claims": []}
+    first = campaign(values)
+    (design,), (table,) = first.designs, first.designs[0].tables
+    tries = [RunKey(table.digest, "dt", f"lr={lr}", 0) for lr in (0.1, 0.2)]
+    seed = RunKey(table.digest, "dt", "", 0)
+
+    def score(number: float) -> dict[str, float]:
+        return {"val_accuracy": number, "test_accuracy": number, "epochs": 1.0}
+
+    first.ledgers["d0"].add(tries[0], score(0.5))
+    first._fail(design, tries[1], "out of memory")
+    first.take_stock()
+    assert first.ledgers["d0"].runs[seed]["test_accuracy"] == 0.5
+    again = campaign(values, retry=True)
+    again.take_stock()
+    again.ledgers["d0"].add(tries[1], score(0.7))
+    again.take_stock()
+    assert again.ledgers["d0"].runs[seed]["test_accuracy"] == 0.7
+    # Not beside runs that have the setting already.
+    again.ledgers["d0"].add(seed._replace(seed=1), score(0.6))
+    again.ledgers["d0"].add(tries[0], score(0.9))
+    again.take_stock()
+    assert again.ledgers["d0"].runs[seed]["test_accuracy"] == 0.7
+
+
+def test_no_try_is_made_up_for_where_another_table_has_what_it_chose(campaign):
+    tables = [{"name": "tuned"}, {"name": "other", "settings": {**SMALL["settings"], "hidden_channels": 4}}]
+    values = {"tune": {"lr": [0.1, 0.2]}, "rows": ["dt"], "claims": [], "tables": tables, "tuned_on": "tuned"}
+    first = campaign(values)
+    (design,) = first.designs
+    tuned, other = design.tables
+    first.ledgers["d0"].add(
+        RunKey(tuned.digest, "dt", "lr=0.1", 0), {"val_accuracy": 0.5, "test_accuracy": 0.5, "epochs": 1}
+    )
+    first._fail(design, RunKey(tuned.digest, "dt", "lr=0.2", 0), "out of memory")
+    first.ledgers["d0"].add(RunKey(other.digest, "dt", "", 0), {"test_accuracy": 0.5, "epochs": 1})
     assert ("d0", "lr=0.2", 0, "dt") not in keys(campaign(values, retry=True))
 
 

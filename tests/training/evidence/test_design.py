@@ -81,6 +81,10 @@ def test_more_seeds_and_rows_are_the_same_runs_and_other_settings_are_not():
         ({"tables": [{"rows": ["dt"]}]}, "a table needs 'name'"),
         ({"tune": {"lr": [1.0], "clip": [1.0, -1.0]}}, "'clip' must be above 0"),
         ({"tune": {"lr": [-1.0]}}, "'lr' must be"),
+        ({"tune": {"lr": []}}, "'tune' must have a list of values of 'lr', each once \\(got \\[\\]\\)"),
+        ({"tune": {"lr": 0.1}}, "'tune' must have a list of values of 'lr', each once \\(got 0.1\\)"),
+        ({"tune": {"edges": "dt"}}, "'tune' must have a list of values of 'edges'"),
+        ({"tune": {"lr": [0.1, 0.1]}}, "'tune' must have a list .* each once"),
         ({"tune": {"lr": [0.1]}, "tuned_on": "x"}, "'tuned_on' must name a table.*got 'x'; there are ''"),
         (
             {

@@ -38,12 +38,32 @@ def test_scores_by_seed(tmp_path):
         ("digest,row,tune,seed,metric,value\nd,dt,,x,f1,1\n", "one.csv:2: .*'x'"),
         ("digest,row,tune,seed,metric,value\nd,dt,,0,f1,nan\n", "one.csv:2: a score must be a number"),
         ("digest,row,tune,seed,metric,value\nd,dt,,0,f1,0.2", "one.csv: the file is cut"),
+        ("digest,row,tune,seed,metric,value\nd,dt,,0,f1,1\nd,dt,,0,f1,1\n", "one.csv:3: .* there twice"),
     ],
 )
 def test_errors(tmp_path, text, message):
     (tmp_path / "one.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
         Ledger(tmp_path / "one.csv")
+
+
+def test_what_is_kept_is_what_is_read_again(tmp_path):
+    ledger, key = Ledger(tmp_path / "a.csv"), RunKey("d", "dt", "", 0)
+    ledger.add(key, {"test_f1": 1 / 3})
+    assert ledger.runs == Ledger(tmp_path / "a.csv").runs == {key: {"test_f1": 0.333333}}
+
+
+def test_a_run_that_was_taken_out_does_not_come_back(tmp_path):
+    one, other = Ledger(tmp_path / "a.csv"), Ledger(tmp_path / "a.csv")
+    keys = [RunKey("d", "dt", "", seed) for seed in range(3)]
+    one.add(keys[0], {"test_f1": 0.5, "old": 9.0})
+    other.refresh()
+    one.drop(keys[0])
+    other.add(keys[1], {"test_f1": 0.6})
+    assert Ledger(tmp_path / "a.csv").runs.keys() == {keys[1]}
+    one.add(keys[0], {"test_f1": 0.7})
+    other.add(keys[2], {"test_f1": 0.8})
+    assert Ledger(tmp_path / "a.csv").runs[keys[0]] == {"test_f1": 0.7}
 
 
 def test_two_processes_keep_each_other_s_runs(tmp_path):
