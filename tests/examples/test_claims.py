@@ -66,10 +66,13 @@ def test_what_is_decided_and_what_is_not(example, tmp_path):
     example("claims.py", *places)
     lines = page.read_text().splitlines()
     assert (lines[0], lines[-1], len(lines)) == ("before", "after", 13)
-    rows = "`dt` {} `transformer` (d, test_accuracy)"
+    rows = "`dt` {} `transformer`{} (d, test_accuracy)"
     decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] \\* | 0.4000 | reproduced |"
-    assert lines[4] == f"| Trees help | ours | {rows.format('better than')} | {decided}"
-    assert lines[5] == f"| They do not | theirs | {rows.format('equal to')} | 0 of 2 |  |  | not run |"
+    assert lines[4] == f"| Trees help | ours | {rows.format('better than', ' by 0.1')} | {decided}"
+    assert (
+        lines[5]
+        == f"| They do not | theirs | {rows.format('equal to', ' within 0.1')} | 0 of 2 |  |  | not run |"
+    )
     assert lines[-3] == "| People like it | A paper, Table 2 | +.12 | no annotators |"
     text = (tmp_path / "d.toml").read_text()
     others = {

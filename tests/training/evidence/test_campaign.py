@@ -258,7 +258,7 @@ def test_no_gain_is_denied_of_rows_that_have_learnt_nothing(campaign):
     assert found["verdict"] == "undecided (both rows are no better than no skill)"
     # Where one has learnt something, it is.
     made = campaign()
-    write_scores(made, {"dt": [0.5, 0.501], "transformer": [0.8, 0.801]}, floor_test_accuracy=0.5)
+    write_scores(made, {"dt": [0.5, 0.501], "transformer": [0.8, 0.81]}, floor_test_accuracy=0.5)
     (found,) = decide(made)
     assert found["verdict"] == "not reproduced (powered)"
 

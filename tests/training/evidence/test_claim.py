@@ -29,7 +29,7 @@ def make(expected: str = "better", smallest: float = 0.02, **more: object) -> Cl
         ("worse", 0.10, 0.01, "not reproduced (powered)"),
         ("equal", 0.001, 0.001, "reproduced"),
         ("equal", 0.10, 0.01, "not reproduced (powered)"),
-        ("equal", 0.03, 0.01, "undecided (smallest visible effect 0.029)"),
+        ("equal", 0.03, 0.01, "undecided (smallest visible effect 0.0295)"),
     ],
 )
 def test_verdicts(expected, difference, error, verdict):
