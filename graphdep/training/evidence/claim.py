@@ -51,7 +51,7 @@ class Claim:
         >>> of = {"text": "trees help", "source": "ours", "a": "dt", "b": "transformer"}
         >>> claim = Claim(name="roles", expected="better", smallest=0.01, **of)
         >>> claim.verdict(0.3, 0.01, 4), claim.verdict(0.0, 0.001, 40), claim.verdict(0.01, 0.01, 4)
-        ('reproduced', 'not reproduced (powered)', 'undecided (smallest visible effect 0.038)')
+        ('reproduced', 'not reproduced (powered)', 'undecided (smallest visible effect 0.0376)')
     """
 
     name: str
