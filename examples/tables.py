@@ -365,8 +365,8 @@ def parts(said: str, results: Path, designs: Path) -> str:
     of_table = [scores for key, scores in asked.ledger.runs.items() if key.digest == table.digest]
     names = dict.fromkeys(key for scores in of_table for key in sorted(scores) if key.startswith(start))
     lines = [[metric.rpartition("/")[2], *rows], ["---"] * (len(rows) + 1)]
+    planned = planned_seeds(asked.design, table.digest, rows)
     for part in sorted(names, key=_by_number):
-        planned = planned_seeds(asked.design, table.digest, rows)
         values = [
             planned_scores(asked.ledger, table.digest, row, part, planned[row]).values() for row in rows
         ]
