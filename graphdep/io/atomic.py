@@ -36,7 +36,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         except OSError as error:  # of a name that nobody has asked for
             raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
         yield temporary
-        os.chmod(temporary, _mode(target))
+        os.chmod(temporary, file_mode(target))
         os.replace(temporary, target)
     except OSError as error:
         if error.filename is None and error.errno is not None:  # a full disk: which one?
@@ -48,7 +48,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.close(handle)
 
 
-def _mode(target: Path) -> int:
+def file_mode(target: Path) -> int:
     """Who may read and write a file: those who may already; of a new one, which was made for nobody else,
     everybody whom the umask lets.
     """

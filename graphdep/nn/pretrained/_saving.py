@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from graphdep.io.atomic import file_mode
 from graphdep.io.leftovers import temporary_folder
 from graphdep.io.tensor_errors import disk_errors
 from graphdep.nn.pretrained.graph_attention import quiet_transformers
@@ -26,4 +27,5 @@ def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
             model.save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
         for file in temporary.iterdir():
+            file.chmod(file_mode(path / file.name))  # safetensors lets nobody but the writer read it
             file.replace(path / file.name)

@@ -10,7 +10,6 @@ from typing import Any
 
 from graphdep.io import atomic_path
 from graphdep.io.archive import MODEL_CONFIG, MODEL_WEIGHTS
-from graphdep.io.tensor_errors import disk_errors
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState
@@ -38,16 +37,18 @@ def write_model_folder(
         state: What it was trained with.
         result: What ``graphdep train`` reports of the run, for the card. (default: :obj:`None`)
     """
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     (target / MODEL_CONFIG).unlink(missing_ok=True)
     config = without_folders(state.config)
     own = {**state.state_dict(), "config": config.to_dict()}
-    with atomic_path(target / MODEL_WEIGHTS) as temporary, disk_errors(target / MODEL_WEIGHTS):
-        # Tensors that share memory would be refused; each is written on its own.
-        save_file({name: x.detach().cpu().clone() for name, x in task.state_dict().items()}, temporary)
+    # Tensors that share memory would be refused; each is written on its own. Not by safetensors, which writes
+    # to a temporary file of its own name: a kill would leave it for good.
+    weights = save({name: x.detach().cpu().clone() for name, x in task.state_dict().items()})
+    with atomic_path(target / MODEL_WEIGHTS) as temporary:
+        temporary.write_bytes(weights)
     files = [MODEL_WEIGHTS]
     for part, name in PARTS.items():
         (target / name).unlink(missing_ok=True)

@@ -782,6 +782,13 @@ def test_saving(make, family, tmp_path):
     assert AutoTokenizer.from_pretrained(folder).get_vocab() == encoder.tokenizer.get_vocab()
 
 
+def test_whoever_may_read_other_files_may_read_what_is_saved(make, tmp_path):
+    (tmp_path / "other").write_text("")
+    make()[0].save_pretrained(tmp_path / "encoder")
+    modes = {path.stat().st_mode for path in [tmp_path / "other", *(tmp_path / "encoder").iterdir()]}
+    assert len(modes) == 1
+
+
 def test_saving_to_a_file(make, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="is a file: an encoder is saved to a folder"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -16,6 +17,7 @@ import torch
 from safetensors.torch import load_file
 
 import graphdep
+from graphdep.io import atomic_path
 from graphdep.tasks import TASKS, resolve_task
 from graphdep.testing import tiny_corpus
 from graphdep.testing.tiny_encoder import write_tiny_encoder
@@ -223,6 +225,23 @@ def test_a_save_that_is_killed_leaves_nothing_that_is_taken_for_a_model(saved, r
         write_model_folder(saved, *load_task(runs["sst"]))
     with pytest.raises(ValueError, match="damaged: no file config.json"):
         load_task(saved)
+
+
+def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeypatch):
+    """Into another one, which is moved over it, a kill leaves that, and others take the new one for a
+    leftover.
+    """
+    module = importlib.import_module("graphdep.training.runner.write_model_folder")
+
+    @contextlib.contextmanager
+    def watched(path):
+        with atomic_path(path) as temporary:
+            held = temporary.stat().st_ino
+            yield temporary
+            assert temporary.stat().st_ino == held, path
+
+    monkeypatch.setattr(module, "atomic_path", watched)
+    write_model_folder(tmp_path / "model", *load_task(runs["sst"]))
 
 
 def test_run_folders_and_checkpoints_are_as_they_were(runs):
