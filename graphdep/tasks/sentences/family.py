@@ -46,7 +46,7 @@ class SentenceFamily(TaskFamily):
     configs: ClassVar[Mapping[str, type[TrainConfig]]] = {"sentence": SentenceConfig, "csv": CSVConfig}
     default_models = ("transformer", "dt-lr", "dt-rg", "dt")
     structure = (
-        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled"),
+        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
         StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
     )
     of = "sentences"

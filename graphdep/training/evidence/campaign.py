@@ -164,7 +164,7 @@ class Campaign:
         if self.raw_from is None and self.root is not None:
             check_list(Path(self.root))
         self.take_stock()
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the workers, which start after it
+        os.environ["OMP_NUM_THREADS"] = "1"  # of the workers, which start after it
         end = time.monotonic() + 60 * minutes
         self.runs.mkdir(parents=True, exist_ok=True)
         context = multiprocessing.get_context("spawn")

@@ -42,6 +42,7 @@ class Claim:
         metric: The score, as in results. (default: that of the design)
         published: The difference in the source, in words. (default: ``""``)
         posthoc: Whether it was made after the runs had been seen. (default: :obj:`False`)
+        needs: What its runs need beside time, such as ``"a GPU"``. (default: ``""``)
 
     Raises:
         ValueError: If a value is none of those.
@@ -65,6 +66,7 @@ class Claim:
     metric: str = ""
     published: str = ""
     posthoc: bool = False
+    needs: str = ""
 
     def __post_init__(self) -> None:
         if not self.name or any(letter.isspace() for letter in self.name):

@@ -91,6 +91,37 @@ def test_structure_decides(tmp_path):
         ask(tmp_path, of_governor)
 
 
+def test_structure_decides_of_spans(tmp_path):
+    """Whether one of two words hangs from the other, of which the first word tells something, too."""
+    rng, sizes = random.Random(0), {"train": 200, "val": 40, "test": 80}
+    for name, count in sizes.items():
+        lines = [json.dumps(pair_of_words(rng)) + "\n" for _ in range(count)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    files = {name: str(tmp_path / f"{name}.jsonl") for name in sizes}
+    settings = {**files, **SIZES, **SHORT, "max_epochs": 14}
+    given = {"seeds": 3, "minutes": 30, "bound": 0.05, "console": QUIET}
+    found = needs_structure("spans", tmp_path / "runs", settings=settings, **given)
+    assert found["verdict"] == "yes", found["sentences"]
+    assert found["rows"][2]["name"] == "transformer"
+
+
+def pair_of_words(rng):
+    head = random_sentence(rng, rng.randint(5, 8)).head
+    below = rng.choice([place for place, above in enumerate(head) if above])
+    above, arc = head[below] - 1, rng.random() < 0.5
+    apart = [x for x in range(len(head)) if x not in (below, above) and head[x] - 1 != below]
+    one, two = sorted((below, above if arc or not apart else rng.choice(apart)))
+    words = [rng.choice(WORDS) for _ in head]
+    label = "arc" if above in (one, two) else "apart"
+    if rng.random() < 0.5:
+        words[one] = "a" if label == "arc" else "b"
+    deprel = ["dep" if above else "root" for above in head]
+    return {"words": words, "spans": [[one, one + 1], [two, two + 1]], "label": label} | {
+        "head": list(head),
+        "deprel": deprel,
+    }
+
+
 def test_words_decide(tmp_path):
     found = ask(tmp_path, of_word, tested=120)  # rows that are equal on 40 sentences may differ by .09
     assert found["verdict"] == "no", found["sentences"]
