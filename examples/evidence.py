@@ -56,10 +56,13 @@ def main() -> None:
 
 
 def show(campaign: Campaign) -> None:
-    table = Table("design", "table", "done", "failed", "left", "hours left")
+    table = Table("design", "table", "done", "running", "failed", "left", "hours left")
+    running = campaign.running()
     for state in campaign.states():
         hours = "?" if state.seconds is None else f"{state.seconds / 3600:.1f}"
-        table.add_row(state.design, state.table, *map(str, (state.done, state.failed, state.left)), hours)
+        now = running.get((state.design, state.table), 0)
+        counts = (state.done, now, state.failed, state.left)
+        table.add_row(state.design, state.table, *map(str, counts), hours)
     console = Console()
     console.print(table)
     for state in campaign.states():

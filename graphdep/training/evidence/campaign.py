@@ -20,6 +20,7 @@ from graphdep.training.evidence.ledger import Ledger, RunKey
 from graphdep.training.evidence.prepared_files import check_list
 from graphdep.training.evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.training.family.lookup import resolve_task
+from graphdep.training.runner.alone_in import is_taken
 from graphdep.training.runner.predictions import PREDICTIONS
 from graphdep.training.runner.run import RESULT
 
@@ -208,6 +209,14 @@ class Campaign:
             for table in design.tables
         ]
         return [self._state(design, table) for _, _, design, table in sorted(tables, key=lambda one: one[:2])]
+
+    def running(self) -> dict[tuple[str, str], int]:
+        """How many runs somebody is at, by design and table."""
+        found: dict[tuple[str, str], int] = {}
+        for design, table, key in self.left():
+            if is_taken(self.folder(design, key)):
+                found[design.name, table.name] = found.get((design.name, table.name), 0) + 1
+        return found
 
     def folder(self, design: Design, key: RunKey) -> Path:
         """The folder of a run."""

@@ -43,3 +43,20 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
             except BlockingIOError:
                 raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
         yield
+
+
+def is_taken(folder: Path) -> bool:
+    """Whether a process holds the lock of a folder; :obj:`False` where nothing tells (Windows)."""
+    if fcntl is None:
+        return False
+    try:
+        handle = os.open(folder / ".lock", os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

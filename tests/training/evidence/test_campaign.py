@@ -317,7 +317,9 @@ def test_a_run_that_another_process_does_is_left_to_it(campaign, tmp_path):
     told: list[str] = []
     first.say = told.append
     with open(folder / ".lock", "w") as lock:
+        assert first.running() == {}
         fcntl.flock(lock, fcntl.LOCK_EX)
+        assert first.running() == {("d0", ""): 1}
         first.run(minutes=2)
     assert told[-1] == "left out, another process is at it: d0 dt seed 0"
     (state,) = first.states()
