@@ -29,7 +29,7 @@ def test_own_texts_whose_words_decide(run, tmp_path):
     found = json.loads(result.stdout)
     assert found["verdict"] == "no", found["sentences"]
     assert found["bound"] == 0.05
-    assert found["smallest_visible_effect"] < 0.05
+    assert found["smallest_visible_effect"] < 0.1
     assert len(found["sentences"]) == 3
     names = ["transformer@shuffled", "transformer-nopos", "transformer", "dt", "dt@random-labels"]
     assert [row["name"] for row in found["rows"]] == names

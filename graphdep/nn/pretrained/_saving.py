@@ -27,5 +27,6 @@ def save(folder: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
             model.save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
         for file in temporary.iterdir():
-            file.chmod(file_mode(path / file.name))  # safetensors lets nobody but the writer read it
+            if file.is_file():  # safetensors lets nobody but the writer read it
+                file.chmod(file_mode(path / file.name))
             file.replace(path / file.name)

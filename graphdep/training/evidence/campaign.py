@@ -74,7 +74,7 @@ class Campaign:
             relative to where there is no :obj:`raw_from`: what
             :func:`~graphdep.training.evidence.prepare.prepare` makes. (default: :obj:`None`, that of each
             task)
-        workers: Runs at once, 1 at least. (default: :obj:`1`)
+        workers: Runs at once, 1 at least, with a thread each. (default: :obj:`1`)
         retry: Try what has failed again. (default: :obj:`False`)
         settings: Settings of all runs that change no score, such as ``accelerator``. (default: none)
         say: Is told of each run. (default: :func:`print`)
@@ -165,7 +165,6 @@ class Campaign:
         if self.raw_from is None and self.root is not None:
             check_list(Path(self.root))
         self.take_stock()
-        os.environ["OMP_NUM_THREADS"] = "1"  # of the workers, which start after it
         end = time.monotonic() + 60 * minutes
         self.runs.mkdir(parents=True, exist_ok=True)
         context = multiprocessing.get_context("spawn")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -57,7 +58,8 @@ class Worker:
     def _start(self) -> None:
         self.pipe, other = self.context.Pipe()
         self.process = self.context.Process(target=_work, args=(other, self.log), daemon=True)
-        self.process.start()
+        with _one_thread():
+            self.process.start()
         other.close()
 
     def start(self, job: Job) -> None:
@@ -81,6 +83,20 @@ class Worker:
     def stop(self) -> None:
         self.process.terminate()
         self.process.join()
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes that start meanwhile have one thread each, whatever this one has."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
 
 
 def _work(pipe: Connection, log: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,10 +39,14 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
         raise error
     with open(handle, "r+") as lock:
         if fcntl is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
+            for last in (False,) * 9 + (True,):
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if last:
+                        raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
+                    time.sleep(0.01)  # it may be is_taken, which asks for a moment
         yield
 
 
@@ -57,6 +62,8 @@ def is_taken(folder: Path) -> bool:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except OSError:  # a file system without locks
+        return False
     finally:
         os.close(handle)
     return False

@@ -49,6 +49,7 @@ def write_model_folder(
     weights = save({name: x.detach().cpu().clone() for name, x in task.state_dict().items()})
     with atomic_path(target / MODEL_WEIGHTS) as temporary:
         temporary.write_bytes(weights)
+    del weights  # as large as the model
     files = [MODEL_WEIGHTS]
     for part, name in PARTS.items():
         (target / name).unlink(missing_ok=True)

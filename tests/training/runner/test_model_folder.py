@@ -231,7 +231,10 @@ def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeyp
     """Into another one, which is moved over it, a kill leaves that, and others take the new one for a
     leftover.
     """
-    module = importlib.import_module("graphdep.training.runner.write_model_folder")
+    modules = [
+        importlib.import_module(f"graphdep.training.runner.{name}")
+        for name in ("write_model_folder", "run_file")
+    ]
 
     @contextlib.contextmanager
     def watched(path):
@@ -240,7 +243,8 @@ def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeyp
             yield temporary
             assert temporary.stat().st_ino == held, path
 
-    monkeypatch.setattr(module, "atomic_path", watched)
+    for module in modules:
+        monkeypatch.setattr(module, "atomic_path", watched)
     write_model_folder(tmp_path / "model", *load_task(runs["sst"]))
 
 

@@ -92,7 +92,7 @@ def test_structure_decides(tmp_path):
 
 
 def test_structure_decides_of_spans(tmp_path):
-    """Whether one of two words hangs from the other, of which the first word tells something, too."""
+    """Whether one of two words hangs from the other; in half of the pairs the first word gives it away."""
     rng, sizes = random.Random(0), {"train": 200, "val": 40, "test": 80}
     for name, count in sizes.items():
         lines = [json.dumps(pair_of_words(rng)) + "\n" for _ in range(count)]
