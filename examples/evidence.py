@@ -60,8 +60,7 @@ def show(campaign: Campaign) -> None:
     running = campaign.running()
     for state in campaign.states():
         hours = "?" if state.seconds is None else f"{state.seconds / 3600:.1f}"
-        now = running.get((state.design, state.table), 0)
-        counts = (state.done, now, state.failed, state.left)
+        counts = (state.done, running[state.design, state.table], state.failed, state.left)
         table.add_row(state.design, state.table, *map(str, counts), hours)
     console = Console()
     console.print(table)

@@ -53,10 +53,10 @@ MODELS: dict[str, ModelPreset] = {
         "DT whose relations do not tell governor from dependent; levels still do", directions=False
     ),
     "dt-nopos": _dt("DT without position embedding", position_embedding=False),
+    "dt-related": ModelPreset("DT that attends to related pairs only", edges="dt-related"),
     "transformer-nopos": _plain(
         "no syntax and no positions: a sentence is a bag of words", position_embedding=False
     ),
-    "dt-related": ModelPreset("DT that attends to related pairs only", edges="dt-related"),
     "transformer-level": _plain("the Transformer with level embedding alone", level_embedding=True),
     "transformer-wide": _plain(
         "the Transformer with a wider feed-forward layer: with it and 300 channels, as many parameters as DT",

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -209,13 +210,13 @@ class Campaign:
         ]
         return [self._state(design, table) for _, _, design, table in sorted(tables, key=lambda one: one[:2])]
 
-    def running(self) -> dict[tuple[str, str], int]:
-        """How many runs somebody is at, by design and table."""
-        found: dict[tuple[str, str], int] = {}
-        for design, table, key in self.left():
-            if is_taken(self.folder(design, key)):
-                found[design.name, table.name] = found.get((design.name, table.name), 0) + 1
-        return found
+    def running(self) -> Counter[tuple[str, str]]:
+        """How many runs somebody is at, by the names of design and table."""
+        return Counter(
+            (design.name, table.name)
+            for design, table, key in self.left()
+            if is_taken(self.folder(design, key))
+        )
 
     def folder(self, design: Design, key: RunKey) -> Path:
         """The folder of a run."""

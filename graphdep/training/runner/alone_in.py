@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from graphdep.training.runner.folder_in_use import FolderInUseError
 
@@ -38,16 +39,19 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
             raise ValueError(f"{folder / '.lock'}: is a link, not the lock of a run") from None
         raise error
     with open(handle, "r+") as lock:
-        if fcntl is not None:
-            for last in (False,) * 9 + (True,):
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if last:
-                        raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
-                    time.sleep(0.01)  # it may be is_taken, which asks for a moment
+        if fcntl is not None and not _locks(lock):
+            raise FolderInUseError(f"{folder}: another process {does} in this folder")
         yield
+
+
+def _locks(lock: IO[str]) -> bool:
+    """Whether the lock could be had, within a tenth of a second: :func:`is_taken` has it for a moment."""
+    for _ in range(10):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def is_taken(folder: Path) -> bool:

@@ -116,10 +116,8 @@ def pair_of_words(rng):
     if rng.random() < 0.5:
         words[one] = "a" if label == "arc" else "b"
     deprel = ["dep" if above else "root" for above in head]
-    return {"words": words, "spans": [[one, one + 1], [two, two + 1]], "label": label} | {
-        "head": list(head),
-        "deprel": deprel,
-    }
+    tree = {"head": list(head), "deprel": deprel}
+    return {"words": words, "spans": [[one, one + 1], [two, two + 1]], "label": label, **tree}
 
 
 def test_words_decide(tmp_path):
