@@ -83,14 +83,15 @@ class BundledParser(Parser):
         self.language = self._files["depparse"].name.split("_")[0]
         self.gives_constituents = constituents
         self._spans_file = _spans_file(self._files["depparse"]) if constituents else None
-        self._engine = StanzaEngine(self._load, max_words)
+        self._engine = StanzaEngine(self._load, max_words, join_cut_words=self.language == "en")
 
     @property
     def fingerprint(self) -> str:
-        """Stanza's version, the digests of the model files, and the longest sentence."""
+        """Stanza's version, the digests of the model files, the longest sentence, and what is joined."""
         digest = files_digest(self._files.values())
         also = f"/constituents-{files_digest([self._spans_file])}" if self._spans_file is not None else ""
-        return f"bundled/stanza-{version('stanza')}/{digest}/max_words={self._engine.max_words}{also}"
+        joined = "/whole-words" if self._engine.join_cut_words else ""
+        return f"bundled/stanza-{version('stanza')}/{digest}/max_words={self._engine.max_words}{joined}{also}"
 
     def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
         """Parses a chunk of texts."""

@@ -13,6 +13,7 @@ from typing import Any
 from graphdep.parsing.errors import ParserUnavailableError
 from graphdep.parsing.one_thread import one_thread
 from graphdep.parsing.parsed import Parsed, chain_sentence, column, flat_sentence
+from graphdep.parsing.raw_token import RawToken, whole_words
 from graphdep.parsing.stanza_tree import stanza_constituents
 from graphdep.parsing.text_pieces import text_pieces
 from graphdep.sentence import Row, Sentence
@@ -21,9 +22,6 @@ from graphdep.sentence import Row, Sentence
 _MAX_CHARACTERS = 100
 _GROUP_WORDS = 20_000
 _OLDEST = (1, 15)  # older ones run what a lemmatizer's file holds
-
-# First and last character of a token in its text, and stanza's token.
-Span = tuple[int, int, Any]
 
 
 class StanzaEngine:
@@ -38,12 +36,22 @@ class StanzaEngine:
             with the square of the words and more.
         constituents: Whether the pipeline has a parser of constituents, to run as well.
             (default: :obj:`False`)
+        join_cut_words: Whether words that the tokenizer cuts at an accent are put together, as is right for
+            English. (default: :obj:`False`)
     """
 
-    def __init__(self, load: Callable[[], Any], max_words: int, *, constituents: bool = False) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Any],
+        max_words: int,
+        *,
+        constituents: bool = False,
+        join_cut_words: bool = False,
+    ) -> None:
         if max_words < 1:
             raise ValueError(f"'max_words' must be at least 1 (got {max_words})")
         self._load, self.max_words, self.constituents = load, max_words, constituents
+        self.join_cut_words = join_cut_words
 
     @cached_property
     def pipeline(self) -> Any:
@@ -85,11 +93,11 @@ class StanzaEngine:
 
         places = [(i, offset, piece) for i, text in enumerate(texts) for offset, piece in text_pieces(text)]
         documents = [Document([], text=piece) for _, _, piece in places]
-        tokens: list[list[list[Span]]] = [[] for _ in texts]
+        tokens: list[list[list[RawToken]]] = [[] for _ in texts]
         for (i, offset, _), document in zip(places, self._process(documents, "tokenize,mwt")):
-            tokens[i] += [
-                [_span(token, offset) for token in s.tokens] for s in document.sentences if s.tokens
-            ]
+            found = [[_raw_token(token, offset) for token in s.tokens] for s in document.sentences]
+            found = [sentence for sentence in found if sentence]
+            tokens[i] += whole_words(found, texts[i]) if self.join_cut_words else found
         return [_drafts(sentences, text) for sentences, text in zip(tokens, texts)]
 
     def _annotate(self, texts: list[list[Sentence]]) -> list[Parsed]:
@@ -145,33 +153,37 @@ def _no_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _span(token: Any, offset: int) -> Span:
-    return offset + token.start_char, offset + token.end_char, token
+def _raw_token(token: Any, offset: int) -> RawToken:
+    words = tuple(word.text for word in token.words) if len(token.words) > 1 else ()
+    text = None if token.text == "<UNK>" else token.text
+    return RawToken(offset + token.start_char, offset + token.end_char, text, words)
 
 
-def _drafts(sentences: list[list[Span]], text: str) -> list[Sentence]:
+def _drafts(sentences: list[list[RawToken]], text: str) -> list[Sentence]:
     if text.strip() and not sentences:
         raise ValueError("stanza found no token in the text")
-    ends = [*(sentence[0][0] for sentence in sentences[1:]), len(text) + 1]
+    ends = [*(sentence[0].start for sentence in sentences[1:]), len(text) + 1]
     return [_draft(sentence, text, end) for sentence, end in zip(sentences, ends)]
 
 
-def _draft(tokens: list[Span], text: str, end: int) -> Sentence:
+def _draft(tokens: list[RawToken], text: str, end: int) -> Sentence:
     """A sentence without its tree; ``end`` is where the next one starts."""
     form: list[str] = []
     misc: list[str] = []
     multiword: list[Row] = []
-    following = [*(start for start, _, _ in tokens[1:]), end]
-    for (start, stop, token), next_start in zip(tokens, following):
-        space = "SpaceAfter=No" if next_start == stop else "_"
-        whole = text[start:stop] if token.text == "<UNK>" else token.text
-        words = [word.text for word in token.words] if len(token.words) > 1 else [whole]
-        if len(words) > 1:
-            numbers = f"{len(form) + 1}-{len(form) + len(words)}"
+    following = [*(token.start for token in tokens[1:]), end]
+    for token, next_start in zip(tokens, following):
+        space = "SpaceAfter=No" if next_start == token.stop else "_"
+        whole = text[token.start : token.stop] if token.text is None else token.text
+        if token.words:
+            numbers = f"{len(form) + 1}-{len(form) + len(token.words)}"
             multiword.append((numbers, whole, *["_"] * 7, space))
-        misc += ["_"] * (len(words) - 1) + ["_" if len(words) > 1 else space]
-        form += words
-    line = " ".join(text[tokens[0][0] : tokens[-1][1]].split())
+            misc += ["_"] * len(token.words)
+            form += token.words
+        else:
+            misc.append(space)
+            form.append(whole)
+    line = " ".join(text[tokens[0].start : tokens[-1].stop].split())
     chain = Sentence.chain(form)
     return dataclasses.replace(chain, misc=column(misc), multiword=multiword, comments=[f"# text = {line}"])
 

@@ -146,7 +146,7 @@ def test_a_long_token_keeps_its_characters(parser):
 
 
 def test_the_fingerprint_names_what_changes_the_output(parser, tmp_path):
-    assert re.fullmatch(r"bundled/stanza-[\d.]+/[0-9a-f]{12}/max_words=200", parser.fingerprint)
+    assert re.fullmatch(r"bundled/stanza-[\d.]+/[0-9a-f]{12}/max_words=200/whole-words", parser.fingerprint)
     assert BundledParser(max_words=50).fingerprint != parser.fingerprint
     assert BundledParser(use_gpu=False, progress=False).fingerprint == parser.fingerprint
     for file in BUNDLED.glob("*.pt"):
