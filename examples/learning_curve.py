@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from design_tables import paired, planned_scores, planned_seeds
 from matplotlib.figure import Figure
 from PIL import Image
-from tables import paired, planned_scores, planned_seeds
 
 from graphdep.training.evidence import Design, read_designs
 from graphdep.training.evidence.ledger import Ledger

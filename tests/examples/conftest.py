@@ -50,6 +50,7 @@ def _run(name: str, *arguments: object, returncode: int = 0) -> CompletedProcess
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", [name, *map(str, arguments)])
+        patch.syspath_prepend(str(ROOT / "examples"))
         try:
             runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
         except SystemExit as stop:

@@ -29,7 +29,8 @@ settings = {{ limit_train = {} }}
 def curve(monkeypatch) -> SimpleNamespace:
     monkeypatch.syspath_prepend(str(EXAMPLES))
     yield SimpleNamespace(**runpy.run_path(str(EXAMPLES / "learning_curve.py")))
-    sys.modules.pop("tables", None)
+    for name in ("design_tables", "table_text"):
+        sys.modules.pop(name, None)
 
 
 def write(folder: Path, curve: SimpleNamespace, sizes: tuple[str, ...]) -> dict:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import runpy
 import statistics
+import sys
+from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from scipy import stats
@@ -15,7 +15,9 @@ from graphdep.training.evidence.verdicts import HEADER, scores_digest
 
 ROOT = Path(__file__).parents[2]
 RESULTS, DESIGNS = ROOT / "examples" / "results", ROOT / "examples" / "claims"
-TABLES = SimpleNamespace(**runpy.run_path(str(ROOT / "examples" / "tables.py")))
+sys.path.insert(0, str(ROOT / "examples"))
+TABLES, DESIGN_TABLES, TEXTS = map(import_module, ("tables", "design_tables", "table_text"))
+sys.path.pop(0)
 PAGES = [*TABLES.FIRST_PAGES, *sorted(RESULTS.glob("*.md"))]
 
 CSV = """task,model,head_lr,seed,metric,value,floor,against,difference,low,high,smallest_visible
@@ -69,7 +71,7 @@ def refreshed(folder: Path, text: str) -> str:
 
 def write_scores(folder: Path, scores_of: dict[str, list[float]] = SCORES) -> None:
     """Of the first table of the design, with floors."""
-    digest = TABLES.read_designs(folder)[0].tables[0].digest
+    digest = DESIGN_TABLES.read_designs(folder)[0].tables[0].digest
     lines = ["digest,row,tune,seed,metric,value"]
     for row, values in scores_of.items():
         for seed, value in enumerate(values):
@@ -143,7 +145,7 @@ def test_no_table_after_the_comment(folder: Path) -> None:
 
 def test_columns_may_be_models_and_a_file_that_of_a_design(folder: Path) -> None:
     write_scores(folder)
-    digest = TABLES.read_designs(folder)[0].tables[0].digest
+    digest = DESIGN_TABLES.read_designs(folder)[0].tables[0].digest
     said = f"evidence/d.csv digest={digest}; roles = test_f1 .2; no skill = floor; trees = model:dt"
     marker = f"<!-- table: {said} -->\n"
     table = "| what | no skill | trees | seeds |\n|---|---|---|---|\n| roles | {} | {} | {} |\n"
@@ -191,7 +193,7 @@ def test_a_difference_over_examples_goes_before_that_over_seeds(folder: Path) ->
     assert "over the seeds alone" not in text
     # Not if these are other runs.
     (folder / "b.csv").write_text("\n".join(lines).replace("dt,2,test_f1,0.6", "dt,2,test_f1,0.61") + "\n")
-    TABLES.read.cache_clear()
+    TEXTS.read.cache_clear()
     assert "[+0.1000, +0.7000]" not in refreshed(folder, marker.format(""))
 
 
@@ -208,7 +210,7 @@ def test_a_claim_of_other_scores_is_out_of_date(folder: Path) -> None:
     write_scores(folder)
     marker = "<!-- evidence: d 10 test_f1 rows=transformer,dt -->\n{}<!-- evidence:end -->\n"
     path = folder / "evidence" / "claims.csv"
-    design = TABLES.read_designs(folder)[0]
+    design = DESIGN_TABLES.read_designs(folder)[0]
     a, b = (dict(enumerate(SCORES[row])) for row in ("dt", "transformer"))
     row = dict.fromkeys(HEADER, "") | {"claim": "c", "design": "d", "table": "10", "metric": "test_f1"}
     row |= {"digest": design.tables[0].digest, "a": "dt", "b": "transformer", "planned": "3"}
@@ -235,7 +237,7 @@ def test_a_metric_over_several_tables(folder: Path) -> None:
 
 def test_a_metric_over_the_parts_of_the_test_split(folder: Path) -> None:
     write_scores(folder)
-    ledger, digest = folder / "evidence" / "d.csv", TABLES.read_designs(folder)[0].tables[0].digest
+    ledger, digest = folder / "evidence" / "d.csv", DESIGN_TABLES.read_designs(folder)[0].tables[0].digest
     parts = [
         ("dt", 0, "11-20", 0.5),
         ("dt", 1, "11-20", 0.7),
