@@ -9,7 +9,7 @@ from pathlib import Path
 from graphdep.io import atomic_path
 from graphdep.training.evidence.campaign import FILES, Campaign
 from graphdep.training.evidence.ledger import RunKey
-from graphdep.training.evidence.prepared_files import write_list
+from graphdep.training.evidence.prepared_files import LIST, write_list
 from graphdep.training.family.by_task import load_splits
 
 
@@ -34,6 +34,7 @@ def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:
         raise ValueError("a campaign is prepared from 'raw_from' to 'root': give it both")
     root, seen = Path(campaign.root), set()
     words: dict[str, set[str]] = {}
+    (root / LIST).unlink(missing_ok=True)  # until it is whole again
     for design in campaign.designs:
         for table in design.tables:
             for row in table.rows:

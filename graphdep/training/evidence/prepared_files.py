@@ -24,10 +24,10 @@ def write_list(root: Path) -> int:
 
 def check_list(root: Path) -> None:
     """Raises :class:`ValueError`, with its name, if a file of a prepared folder is missing or of another
-    size; a folder without a list is not looked at.
+    size, or if the list is, which is written last.
     """
     if not (root / LIST).exists():
-        return
+        raise ValueError(f"{root} has no {LIST}: it was not prepared to its end (make gpu-prepare)")
     try:
         sizes = json.loads((root / LIST).read_text(encoding="utf-8"))
         wrong = [name for name, size in sizes.items() if not _has(root / name, size)]

@@ -70,6 +70,11 @@ def test_a_copy_that_is_cut_is_not_run_on(tmp_path):
     file.unlink()
     with pytest.raises(ValueError, match=f"{file.name} is missing or cut"):
         campaign.run(minutes=1)
+    raw.rename(tmp_path / "elsewhere")
+    with pytest.raises(FileNotFoundError):  # it ends before its end
+        prepare(Campaign([design], "no", "no", raw_from=raw, root=root, **options), say=lambda text: None)
+    with pytest.raises(ValueError, match=r"has no prepared\.json"):
+        campaign.run(minutes=1)
     (root / "prepared.json").write_text("[1]")
     with pytest.raises(ValueError, match=r"prepared\.json: damaged"):
         campaign.run(minutes=1)

@@ -20,8 +20,9 @@ def test_a_copy_is_whole(tmp_path):
     assert write_list(tmp_path) == 8  # the list itself is none of the files
 
 
-def test_a_folder_without_a_list_is_not_looked_at(tmp_path):
-    check_list(tmp_path)
+def test_a_folder_without_a_list_was_not_prepared_to_its_end(tmp_path):
+    with pytest.raises(ValueError, match=r"has no prepared\.json: it was not prepared to its end"):
+        check_list(tmp_path)
 
 
 @pytest.mark.parametrize("change", ["missing", "cut", "longer", "a folder in its place"])
