@@ -117,7 +117,7 @@ def train(
 
 def _say_unfinished(config: TrainConfig, folder: Path) -> None:
     """Says on stderr that nothing can be resumed, and names unfinished runs of other settings."""
-    from graphdep.training.runner.run import RESULT
+    from graphdep.training.runner.run_file import RESULT
 
     runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]

@@ -23,7 +23,7 @@ from graphdep.training.evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.alone_in import is_taken
 from graphdep.training.runner.predictions import PREDICTIONS
-from graphdep.training.runner.run import RESULT
+from graphdep.training.runner.run_file import RESULT
 
 # What is asked of raw data alone, and of nothing that a run reads once these are prepared.
 _RAW = ("raw_from", "ud_from")

@@ -41,7 +41,7 @@ from graphdep.training.runner.monitor import monitored
 from graphdep.training.runner.predictions import PREDICTIONS, read_predictions
 from graphdep.training.runner.processes import Processes
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
-from graphdep.training.runner.run_file import RUN_FILE, write_run
+from graphdep.training.runner.run_file import RESULT, RUN_FILE, write_run
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
 from graphdep.transforms.registry import UnknownEdgesError
 from graphdep.version import __version__
@@ -49,7 +49,7 @@ from graphdep.version import __version__
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
 
-RESULT, CURVES = "result.json", "curves.png"
+CURVES = "curves.png"
 # What a report reads of a result; numbers may be whole.
 _RESULT_KEYS = {
     "metrics": dict,

@@ -15,6 +15,8 @@ from graphdep.training.family.train_config import TrainConfig
 from graphdep.version import __version__
 
 RUN_FILE = "run.yaml"
+RESULT = "result.json"
+"""What a run that has ended says, beside it."""
 
 
 def write_run(path: Path, config: TrainConfig) -> None:

@@ -12,7 +12,7 @@ from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.family.token_batches import TokenBatchSampler
-from graphdep.training.runner.run import RESULT
+from graphdep.training.runner.run_file import RESULT
 from graphdep.training.table.report import write_report
 
 WORDS = [name for name, preset in DIALOGUE_MODELS.items() if "pieces" not in preset.overrides]

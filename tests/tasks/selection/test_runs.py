@@ -13,7 +13,7 @@ from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_corpus import write_tiny_selection
 from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.runner.run import RESULT
+from graphdep.training.runner.run_file import RESULT
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import write_report
 

@@ -23,7 +23,7 @@ from graphdep.training import TrainConfig, load_splits, run_folder, train
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.family import TaskFamily
 from graphdep.training.family.frozen import frozen_vectors
-from graphdep.training.runner.run import RESULT
+from graphdep.training.runner.run_file import RESULT
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import markdown, table_cells
 
