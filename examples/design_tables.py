@@ -103,6 +103,30 @@ def curve(said: str, results: Path, designs: Path) -> str:
     return written(lines)
 
 
+def gains(said: str, results: Path, designs: Path) -> str:
+    """Differences of a row to others, over several tables of a design."""
+    asked = asked_of_design(said, results, designs)
+    metric, *names = asked.words
+    tables = [table_of(asked.design, name) for name in names or [t.name for t in asked.design.tables]]
+    row = asked.options.get("rows", tables[0].rows[0])
+    lines = [[f"{row} over", *(table.name for table in tables)], ["---"] * (len(tables) + 1)]
+    for against in asked.options.get("against", tables[0].rows[0]).split(","):
+        found = [gain(asked, table, row, against, metric, results) for table in tables]
+        seeds = [_shared_seeds(asked, table, row, against, metric) for table in tables]
+        cells = [one["text"] + part if one else "not run" for one, part in zip(found, seeds)]
+        lines.append([against, *cells])
+    starred = any("\\*" in cell for line in lines for cell in line)
+    return written(lines) + (f"\n{SEEDS_ALONE}" if starred else "")
+
+
+def _shared_seeds(asked: Asked, table: Any, row: str, against: str, metric: str) -> str:
+    """How many seeds both rows have, where that is not all."""
+    planned = min(planned_seeds(asked.design, table.digest, [row, against]).values())
+    a, b = (planned_scores(asked.ledger, table.digest, name, metric, planned) for name in (row, against))
+    both = len(a.keys() & b.keys())
+    return f" ({both} of {planned})" if both < planned else ""
+
+
 def parts(said: str, results: Path, designs: Path) -> str:
     """A metric of the parts of the test split, a line each, by rows of a table."""
     asked = asked_of_design(said, results, designs)

@@ -175,6 +175,20 @@ def test_a_table_of_a_design(folder: Path) -> None:
     assert text.endswith("at once.\n<!-- evidence:end -->\n")
 
 
+def test_gains_over_several_tables(folder: Path) -> None:
+    write_scores(folder)
+    said = "d test_f1 10 20 rows=dt against=transformer,dt@parser digits=2"
+    marker = f"<!-- gains: {said} -->\n{{}}<!-- gains:end -->\n"
+    text = refreshed(folder, marker.format("old\n"))
+    header, _, first, second = map(cells, text.splitlines()[1:5])
+    assert header == ["dt over", "10", "20"]
+    table = refreshed(folder, "<!-- evidence: d 10 test_f1 digits=2 -->\n<!-- evidence:end -->\n")
+    [of_table] = [line[2] for line in map(cells, table.splitlines()) if line[:1] == ["dt"]]
+    assert first == ["transformer", of_table, "not run"]
+    assert second[1].endswith("(2 of 3)")
+    assert "over the seeds alone" in text
+
+
 def test_a_difference_over_examples_goes_before_that_over_seeds(folder: Path) -> None:
     write_scores(folder)
     lines = ["model,seed,metric,value,against,difference,low,high,smallest_visible"]
