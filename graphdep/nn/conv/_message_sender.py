@@ -27,11 +27,11 @@ class MessageSender(MessagePassing):
         super().__init__(aggr="add", node_dim=0)
         self.dropout = dropout
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # PyG replaces `propagate` of a class at its first instance by one that asks no explainer, and keeps
-        # the former for explaining: a subclass must start from PyG's, not from what its parent was given.
-        cls.propagate = MessagePassing.propagate
+    def _set_jittable_templates(self, raise_on_error: bool = False) -> None:
+        # PyG would write a module with a `propagate` of this class alone. It cannot read the terms that ours
+        # takes, and would try in vain, with 20 ms, at every layer of every model.
+        if raise_on_error:
+            super()._set_jittable_templates(raise_on_error)
 
     @property
     def sends_messages(self) -> bool:
