@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,35 +130,51 @@ class BundledParser(Parser):
         return SpanParser.load(self._spans_file)
 
     def _load(self) -> Any:
-        import stanza
+        seen = tuple((kind, path, *_stamp(path)) for kind, path in self._files.items())
+        return _pipeline(self.language, seen, self.use_gpu, threading.get_ident())
 
-        check_checksums(self._files.values())
-        for path in self._files.values():
-            check_model_file(path)
-        try:
-            with _quiet_stanza():
-                pipeline = stanza.Pipeline(
-                    self.language,
-                    resources_filepath=str(BUNDLED / "resources.json"),
-                    download_method=None,
-                    allow_unknown_language=True,
-                    package=None,
-                    processors=",".join(self._files),
-                    use_gpu=self.use_gpu,
-                    verbose=False,
-                    tokenize_num_workers=0,  # else a file could ask for any number of processes
-                    tokenize_max_seqlen=4000,  # a longer token would become <UNK>, and the default is 300
-                    depparse_batch_size=500,  # the fastest on a CPU
-                    depparse_resolve_head_constraints=False,  # takes minutes on long sentences
-                    **{f"{name}_model_path": str(path) for name, path in self._files.items()},
-                )
-        except Exception as error:  # torch, pickle and stanza each raise their own for a broken file
-            reason = f"{type(error).__name__}: {error}"
-            raise ParserUnavailableError(f"the models in {self.directory} do not load ({reason})") from error
-        if "mwt" not in self._files and pipeline.processors["tokenize"].trainer.args["use_mwt"]:
-            name = self._files["tokenize"].name.replace("_tokenizer", "_mwt")
-            raise ParserUnavailableError(f"'directory': model files are missing: {self.directory / name}")
-        return pipeline
+
+# Every loader of a corpus makes a parser. Those of a thread share the models while the files are the same.
+@lru_cache(maxsize=2)
+def _pipeline(
+    language: str, files: tuple[tuple[str, Path, int, int], ...], use_gpu: bool | None, _: int
+) -> Any:
+    import stanza
+
+    paths = {kind: path for kind, path, *_ in files}
+    directory = paths["depparse"].parent
+    check_checksums(paths.values())
+    for path in paths.values():
+        check_model_file(path)
+    try:
+        with _quiet_stanza():
+            pipeline = stanza.Pipeline(
+                language,
+                resources_filepath=str(BUNDLED / "resources.json"),
+                download_method=None,
+                allow_unknown_language=True,
+                package=None,
+                processors=",".join(paths),
+                use_gpu=use_gpu,
+                verbose=False,
+                tokenize_num_workers=0,  # else a file could ask for any number of processes
+                tokenize_max_seqlen=4000,  # a longer token would become <UNK>, and the default is 300
+                depparse_batch_size=500,  # the fastest on a CPU
+                depparse_resolve_head_constraints=False,  # takes minutes on long sentences
+                **{f"{name}_model_path": str(path) for name, path in paths.items()},
+            )
+    except Exception as error:  # torch, pickle and stanza each raise their own for a broken file
+        reason = f"{type(error).__name__}: {error}"
+        raise ParserUnavailableError(f"the models in {directory} do not load ({reason})") from error
+    if "mwt" not in paths and pipeline.processors["tokenize"].trainer.args["use_mwt"]:
+        name = paths["tokenize"].name.replace("_tokenizer", "_mwt")
+        raise ParserUnavailableError(f"'directory': model files are missing: {directory / name}")
+    return pipeline
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 @contextmanager

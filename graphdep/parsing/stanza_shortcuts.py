@@ -47,6 +47,10 @@ def take_shortcuts(pipeline: Any) -> None:
     import stanza
 
     processors = getattr(pipeline, "processors", {}) if stanza.__version__.startswith(_STANZA) else {}
+    if getattr(pipeline, "is_quick", False):  # it is shared
+        return
+    if processors:
+        pipeline.is_quick = True
     for name in ("tokenize", "pos", "depparse"):
         processor = processors.get(name)
         if hasattr(getattr(processor, "trainer", None), "model"):
@@ -95,19 +99,22 @@ class _WordsOnce:
         if len(self.places) > _MEMORY:
             self.places, self.known = {}, None
         # Words come by length, the longest first, and so do the new ones among them.
-        new = [row for row, name in enumerate(names) if self._is_new(name)]
+        new: dict[bytes, int] = {}
+        for row, name in enumerate(names):
+            if name not in self.places:
+                new.setdefault(name, row)
         if new:
-            short = [lengths[row] for row in new]
-            read = self.forward(chars[new], mask[new], range(len(new)), [len(new)], short).data
+            first = [*new.values()]
+            short = [lengths[row] for row in first]
+            read = self.forward(chars[first], mask[first], range(len(first)), [len(first)], short).data
+            # In this order: after an interrupt between the two no word has another one's row.
+            start = 0 if self.known is None else len(self.known)
             self.known = read if self.known is None else torch.cat([self.known, read])
+            self.places.update({name: place for place, name in enumerate(new, start)})
         assert self.known is not None
         words = self.known.new_empty(len(names), self.known.size(1))
         words[torch.as_tensor(order)] = self.known[torch.as_tensor([self.places[name] for name in names])]
         return pack_sequence(words.split(list(sentences)))
-
-    def _is_new(self, name: bytes) -> bool:
-        number = len(self.places)
-        return self.places.setdefault(name, number) == number
 
 
 def _cut(model: Any, units: Tensor, features: Tensor, lengths: list[int], raw: Any = None) -> Tensor:

@@ -9,6 +9,7 @@ import shutil
 import socket
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -18,12 +19,34 @@ from hypothesis import strategies as st
 
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import BundledParser, ParserUnavailableError
-from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.bundled_parser import BUNDLED, _pipeline
 
 
 @pytest.fixture(scope="module")
 def parser():
     return BundledParser(use_gpu=False)
+
+
+@pytest.fixture(autouse=True)
+def nothing_loaded():
+    """Each of these tests loads its own models."""
+    _pipeline.cache_clear()
+
+
+def test_parsers_of_a_thread_share_the_models_while_the_files_are_the_same(tmp_path):
+    for file in BUNDLED.glob("*.pt"):
+        shutil.copy(file, tmp_path)
+    parser = BundledParser(tmp_path)
+    pipeline = parser._engine.pipeline
+    assert BundledParser(tmp_path, max_words=7)._engine.pipeline is pipeline
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(lambda: BundledParser(tmp_path)._engine.pipeline).result() is not pipeline
+    weights = (tmp_path / "en_ewt_parser.pt").read_bytes()
+    (tmp_path / "en_ewt_parser.pt").write_bytes(weights[:1000])
+    with pytest.raises(ParserUnavailableError, match=r"en_ewt_parser\.pt is no model file"):
+        BundledParser(tmp_path).parse(["It rains."])
+    (tmp_path / "en_ewt_parser.pt").write_bytes(weights)
+    assert BundledParser(tmp_path).parse(["It rains."]) == parser.parse(["It rains."])
 
 
 def test_the_files_are_small():

@@ -5,7 +5,7 @@ import gc
 import pytest
 import stanza
 
-from graphdep.parsing import BundledParser, stanza_shortcuts
+from graphdep.parsing import BundledParser, bundled_parser, stanza_shortcuts
 
 TEXTS = [
     "He didn't see the dogs that his sister's friends had bought. Why not? I can't say!",
@@ -27,9 +27,11 @@ def quick():
 @pytest.fixture(scope="module")
 def plain():
     parser = BundledParser(use_gpu=False)
+    bundled_parser._pipeline.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stanza_shortcuts, "take_shortcuts", lambda pipeline: None)
         parser.parse(["Load it."])
+    bundled_parser._pipeline.cache_clear()
     return parser
 
 
@@ -58,6 +60,26 @@ def test_they_are_the_same_once_the_memory_is_full(quick, plain, monkeypatch):
     assert len(characters.places) == len(characters.known) < 30
 
 
+def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch):
+    bundled_parser._pipeline.cache_clear()
+    parser = BundledParser(use_gpu=False)
+    expected = parser.parse(TEXTS[:2])
+    bundled_parser._pipeline.cache_clear()
+    again = BundledParser(use_gpu=False)
+    characters = again._engine.pipeline.processors["pos"].trainer.model.charmodel.forward
+
+    def stopped(*args):
+        raise KeyboardInterrupt
+
+    again.parse(["Some other words."])
+    with monkeypatch.context() as patch:
+        patch.setattr(characters, "forward", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            again.parse(["He didn't see what was not there before."])
+    assert set(characters.places.values()) <= set(range(len(characters.known)))
+    assert again.parse(TEXTS[:2]) == expected
+
+
 def test_repaired_heads_and_unsorted_tags_are_stanzas_own(quick, plain):
     """Options that the engine does not use, and other callers of the same pipeline may."""
     documents = []
@@ -73,6 +95,7 @@ def test_repaired_heads_and_unsorted_tags_are_stanzas_own(quick, plain):
 
 
 def test_later_versions_are_left_as_they_are(monkeypatch):
+    bundled_parser._pipeline.cache_clear()
     parser = BundledParser(use_gpu=False)
     monkeypatch.setattr(stanza, "__version__", "1.16.0")
     assert "predict" not in vars(parser._engine.pipeline.processors["depparse"].trainer.model)
