@@ -70,6 +70,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(skip)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Runs draw their curves in tests that look at them: that takes as long as the training itself."""
+    run = sys.modules.get("graphdep.training.runner.run")
+    if run is not None:
+        _DRAWN.setdefault("curves", run._draw_curves)
+        run._draw_curves = _DRAWN["curves"] if item.get_closest_marker("curves") else _no_picture
+
+
+_DRAWN: dict[str, Callable[..., None]] = {}
+
+
+def _no_picture(path: Path, *_: object) -> None:
+    path.write_bytes(b"")
+
+
 @st.composite
 def _sentences(draw: st.DrawFn, max_words: int = 8, plain: bool = False, multiroot: bool = False) -> Sentence:
     """A random sentence in the form that the reader gives back: a column of nothing but ``_`` is None."""

@@ -23,6 +23,7 @@ def without_seconds(path):
     return [{k: v for k, v in row.items() if "seconds" not in k} for row in read_metrics(path)]
 
 
+@pytest.mark.curves
 def test_every_epoch_is_a_line(tmp_path, config):
     result = train(config, tmp_path)
     rows = read_metrics(tmp_path / METRICS)
