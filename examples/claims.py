@@ -86,7 +86,7 @@ def stale(pages: Iterable[Path], designs: Path, results: Path) -> list[str]:
 
 def _stale(page: Path, claims: dict[str, str], found: dict[str, str]) -> list[str]:
     text = page.read_text(encoding="utf-8")
-    shown = set(re.findall(r"^<!-- (?:evidence|curve|parts): ([\w-]+)", text, re.M))
+    shown = set(re.findall(r"^<!-- (?:evidence|curve|gains|parts): ([\w-]+)", text, re.M))
     comments = re.findall(r"^<!-- concluded from\n(.*?)^-->", text, re.M | re.S)
     stated = dict(line.split(": ", 1) for comment in comments for line in comment.splitlines())
     unknown = [f"{page}: no claim {name!r}" for name in stated if name not in claims]

@@ -108,13 +108,14 @@ def gains(said: str, results: Path, designs: Path) -> str:
     asked = asked_of_design(said, results, designs)
     metric, *names = asked.words
     tables = [table_of(asked.design, name) for name in names or [t.name for t in asked.design.tables]]
-    row = asked.options.get("rows", tables[0].rows[0])
+    if not asked.options.keys() >= {"rows", "against"}:
+        raise ValueError("'rows' (one) and 'against' are needed: which row's gain over which others")
+    row = asked.options["rows"]
     lines = [[f"{row} over", *(table.name for table in tables)], ["---"] * (len(tables) + 1)]
-    for against in asked.options.get("against", tables[0].rows[0]).split(","):
+    for against in asked.options["against"].split(","):
         found = [gain(asked, table, row, against, metric, results) for table in tables]
         seeds = [_shared_seeds(asked, table, row, against, metric) for table in tables]
-        cells = [one["text"] + part if one else "not run" for one, part in zip(found, seeds)]
-        lines.append([against, *cells])
+        lines.append([against, *((one["text"] if one else "") + part for one, part in zip(found, seeds))])
     starred = any("\\*" in cell for line in lines for cell in line)
     return written(lines) + (f"\n{SEEDS_ALONE}" if starred else "")
 
@@ -124,7 +125,9 @@ def _shared_seeds(asked: Asked, table: Any, row: str, against: str, metric: str)
     planned = min(planned_seeds(asked.design, table.digest, [row, against]).values())
     a, b = (planned_scores(asked.ledger, table.digest, name, metric, planned) for name in (row, against))
     both = len(a.keys() & b.keys())
-    return f" ({both} of {planned})" if both < planned else ""
+    if both in (0, planned):
+        return "" if both else "not run"
+    return f" ({both} of {planned})" if both > 1 else f"{both} of {planned}"
 
 
 def parts(said: str, results: Path, designs: Path) -> str:

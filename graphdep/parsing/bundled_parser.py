@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
@@ -111,7 +110,7 @@ class BundledParser(Parser):
         return [[sentence.form for sentence in sentences] for sentences in self._engine.split(texts)]
 
     def __getstate__(self) -> dict[str, Any]:
-        # As of the engine: a copy loads its own.
+        # As the engine's: it is loaded where it is needed.
         return {key: value for key, value in self.__dict__.items() if key != "_spans"}
 
     def _whole(self, parsed: list[Parsed]) -> list[Parsed]:
@@ -130,20 +129,19 @@ class BundledParser(Parser):
         return SpanParser.load(self._spans_file)
 
     def _load(self) -> Any:
+        check_checksums(self._files.values())
         seen = tuple((kind, path, *_stamp(path)) for kind, path in self._files.items())
-        return _pipeline(self.language, seen, self.use_gpu, threading.get_ident())
+        return _pipeline(self.language, seen, self.use_gpu)
 
 
-# Every loader of a corpus makes a parser. Those of a thread share the models while the files are the same.
-@lru_cache(maxsize=2)
-def _pipeline(
-    language: str, files: tuple[tuple[str, Path, int, int], ...], use_gpu: bool | None, _: int
-) -> Any:
+# Every split of a corpus makes a parser of its own. They share the models while the files are the same; no
+# two run at once (one_thread).
+@lru_cache(maxsize=1)
+def _pipeline(language: str, files: tuple[tuple[str, Path, int, int], ...], use_gpu: bool | None) -> Any:
     import stanza
 
     paths = {kind: path for kind, path, *_ in files}
     directory = paths["depparse"].parent
-    check_checksums(paths.values())
     for path in paths.values():
         check_model_file(path)
     try:

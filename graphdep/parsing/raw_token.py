@@ -27,8 +27,9 @@ def whole_words(sentences: Sequence[Sequence[RawToken]], text: str) -> list[list
     """Joins tokens that meet inside a word of an English text, with the sentences that they are in.
 
     A tokenizer that has seen few accents in training cuts ``cliché`` into ``clich`` and ``é``. No word of
-    English ends between two Latin letters of which one is not of ASCII, nor before a combining mark.
-    Multi-word tokens stay as they are.
+    English ends between two Latin letters of which one is not of ASCII, nor before a combining mark. Signs
+    that were in one token with the end of such a word become one of their own. Multi-word tokens stay as they
+    are.
 
     Args:
         sentences: The tokens of each sentence, in the order of the text.
@@ -43,7 +44,7 @@ def whole_words(sentences: Sequence[Sequence[RawToken]], text: str) -> list[list
     for sentence in sentences:
         for i, token in enumerate(sentence):
             if whole and _is_cut(whole[-1][-1], token, text):
-                whole[-1][-1] = _joined(whole[-1][-1], token)
+                whole[-1][-1:] = _joined(whole[-1][-1], token, text)
             elif i == 0:
                 whole.append([token])
             else:
@@ -51,18 +52,25 @@ def whole_words(sentences: Sequence[Sequence[RawToken]], text: str) -> list[list
     return whole
 
 
-def _joined(before: RawToken, token: RawToken) -> RawToken:
-    known = before.text is not None and token.text is not None
-    return RawToken(before.start, token.stop, f"{before.text}{token.text}" if known else None)
+def _joined(before: RawToken, token: RawToken, text: str) -> list[RawToken]:
+    end = token.stop
+    while unicodedata.category(text[end - 1]).startswith("P"):
+        end -= 1
+    places = [(before.start, end), (end, token.stop)]
+    return [RawToken(*place, "".join(text[slice(*place)].split())) for place in places if place[0] < place[1]]
 
 
 def _is_cut(before: RawToken, token: RawToken, text: str) -> bool:
     if before.stop != token.start or before.words or token.words:
         return False
-    left, right = text[before.stop - 1], text[token.start]
-    if left.isascii() and right.isascii():
-        return False
-    return bool(unicodedata.combining(right)) or (_is_latin(left) and _is_latin(right))
+    end = before.stop - 1
+    while end > before.start and unicodedata.combining(text[end]):
+        end -= 1
+    left, right = text[end], text[token.start]
+    if unicodedata.combining(right):
+        return True
+    marked = end < before.stop - 1 or not (left.isascii() and right.isascii())
+    return marked and _is_latin(left) and _is_latin(right)
 
 
 def _is_latin(character: str) -> bool:

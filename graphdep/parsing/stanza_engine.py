@@ -74,7 +74,7 @@ class StanzaEngine:
         return pipeline
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy loads its own pipeline, which has locks and large models.
+        # It has locks and large models: a copy loads it where it is needed.
         return {key: value for key, value in self.__dict__.items() if key != "pipeline"}
 
     def parse(self, texts: Sequence[str]) -> list[Parsed]:

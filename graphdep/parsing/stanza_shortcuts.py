@@ -39,7 +39,7 @@ def take_shortcuts(pipeline: Any) -> None:
     ones are left as they are.
 
     Sums are made in another order, so that scores differ in their last digits, as they do between batches
-    of other sizes.
+    of other sizes. Taken twice, they are as taken once.
 
     Args:
         pipeline: The pipeline.
@@ -47,10 +47,6 @@ def take_shortcuts(pipeline: Any) -> None:
     import stanza
 
     processors = getattr(pipeline, "processors", {}) if stanza.__version__.startswith(_STANZA) else {}
-    if getattr(pipeline, "is_quick", False):  # it is shared
-        return
-    if processors:
-        pipeline.is_quick = True
     for name in ("tokenize", "pos", "depparse"):
         processor = processors.get(name)
         if hasattr(getattr(processor, "trainer", None), "model"):
@@ -73,9 +69,11 @@ def _quicken(processor: Any) -> None:
     if type(trainer) is TaggerTrainer:
         trainer.predict = MethodType(_tag, trainer)
     for name in getattr(trainer.vocab, "keys", tuple)():
-        trainer.vocab[name].unit2id = lru_cache(_MEMORY)(trainer.vocab[name].unit2id)
+        if not hasattr(trainer.vocab[name].unit2id, "cache_info"):
+            trainer.vocab[name].unit2id = lru_cache(_MEMORY)(trainer.vocab[name].unit2id)
     characters: Any = getattr(model, "charmodel", None)
-    if type(characters) is CharacterModel and not characters.pad:
+    taken = isinstance(getattr(characters, "forward", None), _WordsOnce)
+    if type(characters) is CharacterModel and not characters.pad and not taken:
         characters.forward = _WordsOnce(characters.forward)
 
 

@@ -105,6 +105,7 @@ def test_conclusions_that_are_out_of_date(example, tmp_path):
     assert said("one: reproduced", "two: not run") == []
     assert said("one: undecided", "two: not run") == ["one is 'reproduced' and was 'undecided'"]
     assert said("one: reproduced") == ["two is 'not run' and was 'not stated'"]
+    assert said("one: reproduced", table="<!-- gains: d test_accuracy -->\n") == said("one: reproduced")
     assert said("one: reproduced", table="") == []
     assert said("one: reproduced", "three: not run", table="") == ["no claim 'three'"]
     # Of a claim that says something else by now nothing is known.

@@ -187,6 +187,10 @@ def test_gains_over_several_tables(folder: Path) -> None:
     assert first == ["transformer", of_table, "not run"]
     assert second[1].endswith("(2 of 3)")
     assert "over the seeds alone" in text
+    write_scores(folder, {**SCORES, "dt@parser": SCORES["dt@parser"][:1]})
+    assert "| dt@parser | 1 of 3 | not run |" in refreshed(folder, marker.format(""))
+    with pytest.raises(ValueError, match="'rows' \\(one\\) and 'against' are needed"):
+        refreshed(folder, marker.format("").replace(" against=transformer,dt@parser", ""))
 
 
 def test_a_difference_over_examples_goes_before_that_over_seeds(folder: Path) -> None:

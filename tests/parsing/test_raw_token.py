@@ -22,11 +22,18 @@ def spans(sentences):
         ([[(0, 5)], [(5, 6)]], "cliché"),
         ([[(0, 1), (1, 5), (5, 6)]], "éclaté"),
         ([[(0, 4), (4, 5)]], "cafe\u0301"),
+        ([[(0, 3), (3, 8)]], "re\u0301sume\u0301"),
     ],
 )
 def test_a_word_cut_at_an_accent_is_whole(cut, text):
     tokens = [[RawToken(*place, text[slice(*place)]) for place in places] for places in cut]
     assert whole_words(tokens, text) == [[RawToken(0, len(text), text)]]
+
+
+def test_signs_behind_such_a_word_are_a_token():
+    tokens = [[RawToken(0, 5, "touch"), RawToken(5, 8, "é?!")], [RawToken(9, 11, "No")]]
+    expected = [[RawToken(0, 6, "touché"), RawToken(6, 8, "?!")], [RawToken(9, 11, "No")]]
+    assert whole_words(tokens, "touché?! No") == expected
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,7 @@ def test_what_follows_in_the_same_sentence_stays_there():
 
 @given(st.data())
 def test_no_cut_in_a_word_is_left_and_nothing_is_lost(data):
-    text = data.draw(st.text("abé\u0301ü 我'", min_size=1, max_size=12))
+    text = data.draw(st.text("abé\u0301ü 我'!", min_size=1, max_size=12))
     ends = [i for i in range(1, len(text)) if data.draw(st.booleans())] + [len(text)]
     tokens = [RawToken(start, end, None) for start, end in zip([0, *ends], ends)]
     split = data.draw(st.integers(0, len(tokens) - 1))
@@ -71,7 +78,9 @@ def test_no_cut_in_a_word_is_left_and_nothing_is_lost(data):
         assert pair.isascii() or not all(character in "abéü" for character in pair)
 
 
-@pytest.mark.parametrize("text", ["a cliché and a café near", "we sat in a café", "résumé", "pure cliché!"])
+@pytest.mark.parametrize(
+    "text", ["a cliché and a café near", "we sat in a café", "résumé", "pure cliché!", "touché! Encore"]
+)
 def test_the_bundled_parser_leaves_accented_words_whole(text):
     [sentences] = BundledParser().tokenize([text])
     assert [word for words in sentences for word in words] == text.replace("!", " !").split()
@@ -85,3 +94,4 @@ def test_other_languages_keep_the_cuts_of_their_models(tmp_path):
     polish = BundledParser(tmp_path)
     assert not polish._engine.join_cut_words
     assert "whole-words" not in polish.fingerprint
+    assert polish.tokenize(["we sat in a café"]) == [[["we", "sat", "in", "a", "caf", "é"]]]

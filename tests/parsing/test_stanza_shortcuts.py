@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 
 import pytest
 import stanza
+import torch
 
 from graphdep.parsing import BundledParser, bundled_parser, stanza_shortcuts
 
@@ -60,24 +62,36 @@ def test_they_are_the_same_once_the_memory_is_full(quick, plain, monkeypatch):
     assert len(characters.places) == len(characters.known) < 30
 
 
-def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch):
+@pytest.mark.parametrize("where", ["while words are read", "before they have rows"])
+def test_after_an_interrupt_no_word_has_another_ones_row(monkeypatch, where):
+    bundled_parser._pipeline.cache_clear()
+    expected = BundledParser(use_gpu=False).parse(TEXTS[:2])
     bundled_parser._pipeline.cache_clear()
     parser = BundledParser(use_gpu=False)
-    expected = parser.parse(TEXTS[:2])
-    bundled_parser._pipeline.cache_clear()
-    again = BundledParser(use_gpu=False)
-    characters = again._engine.pipeline.processors["pos"].trainer.model.charmodel.forward
+    characters = parser._engine.pipeline.processors["pos"].trainer.model.charmodel.forward
 
     def stopped(*args):
         raise KeyboardInterrupt
 
-    again.parse(["Some other words."])
+    parser.parse(["Some other words."])
     with monkeypatch.context() as patch:
-        patch.setattr(characters, "forward", stopped)
+        if where == "while words are read":
+            patch.setattr(characters, "forward", stopped)
+        else:
+            patch.setattr(stanza_shortcuts, "torch", SimpleNamespace(**{**vars(torch), "cat": stopped}))
         with pytest.raises(KeyboardInterrupt):
-            again.parse(["He didn't see what was not there before."])
+            parser.parse_words([["He", "did", "n't", "see", "what", "was", "not", "there", "before"]])
     assert set(characters.places.values()) <= set(range(len(characters.known)))
-    assert again.parse(TEXTS[:2]) == expected
+    assert parser.parse(TEXTS[:2]) == expected
+
+
+def test_taken_twice_they_are_as_taken_once(quick):
+    trainer = quick._engine.pipeline.processors["pos"].trainer
+    names = [*trainer.vocab.keys()]
+    before = [trainer.model.charmodel.forward, *(trainer.vocab[name].unit2id for name in names)]
+    stanza_shortcuts.take_shortcuts(quick._engine.pipeline)
+    after = [trainer.model.charmodel.forward, *(trainer.vocab[name].unit2id for name in names)]
+    assert all(one is other for one, other in zip(before, after, strict=True))
 
 
 def test_repaired_heads_and_unsorted_tags_are_stanzas_own(quick, plain):

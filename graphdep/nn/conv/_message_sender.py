@@ -26,10 +26,9 @@ class MessageSender(MessagePassing):
         self.dropout = dropout
 
     def _set_jittable_templates(self, raise_on_error: bool = False) -> None:
-        # PyG would write a module with a `propagate` of this class alone. It cannot read the terms that ours
-        # takes, and would try in vain, with 20 ms, at every layer of every model.
-        if raise_on_error:
-            super()._set_jittable_templates(raise_on_error)
+        """Leaves `propagate` as it is. PyG would write a module with one of this class alone, cannot read the
+        terms that ours takes, and would try in vain, for 20 ms, at every layer of every model.
+        """
 
     @property
     def sends_messages(self) -> bool:

@@ -16,7 +16,7 @@ from graphdep.version import __version__
 
 RUN_FILE = "run.yaml"
 RESULT = "result.json"
-"""What a run that has ended says, beside it."""
+"""The scores, written last: a run whose folder has this file has ended."""
 
 
 def write_run(path: Path, config: TrainConfig) -> None:

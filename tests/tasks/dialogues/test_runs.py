@@ -50,6 +50,7 @@ def test_batches_by_tokens_bf16_and_clipping(dialogues, tmp_path):
     assert math.isfinite(by_tokens["metrics"]["test_perplexity"])
 
 
+@pytest.mark.curves
 def test_a_model_learns_what_follows(dialogues, tmp_path):
     # In these dialogues every turn follows from the one before it.
     settings = {**dialogues, "max_epochs": 30, "hidden_channels": 32, "dropout": 0.0, "lr": 0.01}

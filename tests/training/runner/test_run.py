@@ -468,6 +468,7 @@ def test_a_kill_before_the_first_checkpoint_leaves_nothing(tmp_path, config, res
     assert sorted(path.name for path in folder.iterdir()) == whole
 
 
+@pytest.mark.curves
 def test_a_kill_after_the_last_epoch_costs_no_file(tmp_path, config):
     """Also none that a process was writing which has no epoch to see any more."""
     train(config, tmp_path / "whole")
