@@ -13,6 +13,7 @@ from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.family.noisy_trees import PARSED
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.word_settings import WordSettings
@@ -179,4 +180,5 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     @property
     def _parser(self) -> str:
         """What gives the trees that a control may replace: where a corpus has its own, it needs no parse."""
-        return "gold" if self.word_task.gold_trees and self.trees != "parser" else self.parser
+        parsed = self.trees == "parser" or self.trees in PARSED
+        return "gold" if self.word_task.gold_trees and not parsed else self.parser

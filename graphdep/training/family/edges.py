@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform, Compose
 from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.sentence import Sentence
-from graphdep.training.family.noisy_trees import NOISY_TREES
+from graphdep.training.family.noisy_trees import NOISY_TREES, PARSED
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.transforms._identity import with_marks
 from graphdep.vocab import RelationVocab, Vocab
@@ -32,6 +32,7 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "reversed": lambda seed: T.ReversedTree(),
     **{name: functools.partial(T.NoisyTree, share) for name, share in NOISY_TREES.items()},
 }
+_TREES |= {name: _TREES[kept] for name, kept in PARSED.items()}
 # The same of constituents.
 _BRACKETS: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomBrackets(seed),

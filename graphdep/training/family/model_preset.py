@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graphdep.training.family.lookup import config_of, registry
-from graphdep.training.family.noisy_trees import NOISY_TREES
+from graphdep.training.family.noisy_trees import NOISY_TREES, PARSED
 
 CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
     "parser": ("on the parser's trees", {"trees": "parser"}),
@@ -20,6 +20,15 @@ CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
     **{
         name: (f"on trees of which {share:.0%} of the arcs are wrong", {"trees": name})
         for name, share in NOISY_TREES.items()
+    },
+    **{
+        name: (
+            f"on the parser's trees, {NOISY_TREES[kept]:.0%} of their arcs made wrong"
+            if kept in NOISY_TREES
+            else "on random trees whose words keep the labels that the parser gave",
+            {"trees": name},
+        )
+        for name, kept in PARSED.items()
     },
     "shuffled": ("with its words in random order", {"word_order": "shuffled"}),
     "unlabelled": ("with one label for all arcs", {"labels": False}),
@@ -91,7 +100,18 @@ def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) ->
             known = ", ".join(f"{model}@{known}" for known in CONTROLS)
             raise ValueError(f"no control {control!r} (got the model {name!r}); choose one of {known}")
         preset = preset.control(control)
+    _check_trees(name, models[model], controls)
     return preset
+
+
+def _check_trees(name: str, preset: ModelPreset, controls: list[str]) -> None:
+    """Raises :class:`ValueError` if a model would have two kinds of trees, of which the last would count."""
+    kinds = [control for control in controls if "trees" in CONTROLS[control][1]]
+    own = [] if preset.trees in ("parser", "gold") else [preset.trees]
+    kinds = [*dict.fromkeys([*own, *kinds])]
+    if len(kinds) > 1:
+        hint = next((f" (or {one!r}?)" for one, kept in PARSED.items() if {*kinds} == {kept, "parser"}), "")
+        raise ValueError(f"a model has one kind of trees (got {' and '.join(kinds)} in {name!r}){hint}")
 
 
 def _elsewhere(model: str) -> str:

@@ -18,13 +18,13 @@ from graphdep.io.limits import LIMITS, check_limit
 from graphdep.parsing.resolver import check_parser
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
-from graphdep.training.family.noisy_trees import NOISY_TREES
+from graphdep.training.family.noisy_trees import NOISY_TREES, PARSED
 from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
 from graphdep.training.family.usual_words import USUAL_WORDS
 from graphdep.transforms.registry import check_known, edge_names, is_known, is_own, preset_options, resolve
 
-_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES)
+_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES, *PARSED)
 _CONTROL_TREES = tuple(name for name in _TREES if name not in ("parser", "gold"))
 _COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
@@ -48,7 +48,8 @@ class TrainConfig:
         trees: Which trees: the ``"parser"``'s, the corpus' own (``"gold"``), or a control in place of the
             parse: ``"random"``, ``"random-labels"`` (words keep the label of their arc), ``"chain"``,
             ``"reversed"``, ``"noisy-20"`` (a fifth of the arcs wrong; 5, 10, 20, 30, 40, 60, 80 or 100
-            percent). (default: ``"parser"``)
+            percent). Where a corpus has its own trees these begin with them; ``"random-labels-parsed"`` and
+            ``"noisy-5-parsed"`` (10, 20) with the parser's. (default: ``"parser"``)
         labels: Tell the labels of arcs apart, where the edges read them. (default: :obj:`True`)
         word_order: ``"shuffled"`` for a control whose words have their positions in random order. (default:
             ``"text"``)
@@ -223,6 +224,11 @@ class TrainConfig:
         resolve_model(self.model, self.models)
         if self.trees == "gold" and not resolve_task(self.task).gold_trees:
             raise ValueError(f"'trees' cannot be 'gold': the corpus of {self.task!r} has none of its own")
+        if self.trees in PARSED and not resolve_task(self.task).gold_trees:
+            raise ValueError(
+                f"'trees' cannot be {self.trees!r}: the corpus of {self.task!r} has no trees of its own, so "
+                f"that {PARSED[self.trees]!r} begins with the parser's"
+            )
         if not self.labels and not self.reads_labels:
             raise ValueError(
                 f"'labels' is for models that read the labels of arcs: edges={self.edges!r} would be the "

@@ -21,6 +21,10 @@ TASK_OF = {
 def test_controls_are_settings_of_every_model_that_reads_trees(family, trees):
     task = TASK_OF[family.name]
     for name, preset in family.config(task).models.items():
+        if preset.trees not in ("parser", "gold", trees):
+            with pytest.raises(ValueError, match="a model has one kind of trees"):
+                TrainConfig.of(f"{name}@{trees}", task=task)
+            continue
         plain = TrainConfig.of(name.partition("@")[0], task=task).replace(trees="parser")
         if not plain.reads_trees or (preset.edges is None and family.name == "dialogue"):
             with pytest.raises(ValueError, match=r"reads no tree|is for models that read trees"):
@@ -54,6 +58,18 @@ def test_who_reads_trees():
                 TrainConfig.of(f"{name}@random-labels", task=task)
 
 
+@pytest.mark.parametrize("name", ["noisy-5", "noisy-20", "random-labels"])
+def test_controls_of_the_parsers_trees_where_a_corpus_has_its_own(name):
+    own, parsed = (TrainConfig.of(f"dt@{name}{end}", task="propbank-ewt") for end in ("", "-parsed"))
+    assert own.dataset_options("test")["parser"] == "gold"
+    assert parsed.dataset_options("test")["parser"] == "bundled"
+    assert own.data_settings() != parsed.data_settings()
+    assert repr(build_edges(parsed)) == repr(build_edges(own))  # the same is done to them
+    assert "Tree(" in repr(build_edges(own))
+    with pytest.raises(ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has no"):
+        TrainConfig.of(f"dt@{name}-parsed")
+
+
 def test_a_control_without_labels():
     config = TrainConfig.of("dt@unlabelled@chain")
     assert (config.labels, config.trees) == (False, "chain")
@@ -71,6 +87,9 @@ def test_a_control_without_labels():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
+        ("dt@random@chain", r"one kind of trees \(got random and chain in 'dt@random@chain'\)$"),
+        ("dt-random@parser", r"one kind of trees \(got random and parser in 'dt-random@parser'\)$"),
+        ("dt@noisy-5@parser", r"\(got noisy-5 and parser in .*\) \(or 'noisy-5-parsed'\?\)"),
         ("dt@cats", r"no control 'cats' \(got the model 'dt@cats'\); choose one of dt@parser, dt@gold"),
         ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
         ("smn", r"no model 'smn' \(one of selection: --task ubuntu\); choose one of"),
@@ -103,7 +122,7 @@ def test_a_control_says_so():
     assert preset.control("unlabelled").settings["arcs"] == "enhanced++"
     assert resolve_model("dt-random").stands_for == "dt@random"
     plain = {"parser", "gold", "random", "random-labels", "chain", "reversed", "unlabelled", "shuffled"}
-    assert {name for name in CONTROLS if not name.startswith("noisy-")} == plain
+    assert {name for name in CONTROLS if not name.startswith("noisy-")} == {*plain, "random-labels-parsed"}
     noisy = preset.control("noisy-20")
     assert (noisy.trees, noisy.summary) == (
         "noisy-20",
