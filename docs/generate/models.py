@@ -23,7 +23,8 @@ def page() -> str:
         parts.append(f"## Models of {family.name}\n\nTasks: {code(*family.tasks)}.\n")
         parts.append(table(HEADER, [row(name, preset) for name, preset in models.items()]))
     parts.append(
-        "## Controls\n\nBehind a model's name, such as `dt@random`; or several, `dt@random@shuffled`.\n"
+        "## Controls\n\nBehind a model's name, such as `dt@random`; or several, one of trees among them, "
+        "`dt@random@shuffled`.\n"
     )
     parts.append(
         table(("control", "the model"), [(f"`@{name}`", about) for name, (about, _) in CONTROLS.items()])
