@@ -13,9 +13,9 @@ from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.noisy_trees import PARSED
 from graphdep.training.family.setting import setting
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.family.tree_controls import PARSED
 from graphdep.training.family.word_settings import WordSettings
 
 

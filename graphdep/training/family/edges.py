@@ -12,8 +12,8 @@ from torch_geometric.transforms import BaseTransform, Compose
 from graphdep import transforms as T
 from graphdep.data import to_data
 from graphdep.sentence import Sentence
-from graphdep.training.family.noisy_trees import NOISY_TREES, PARSED
 from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.family.tree_controls import NOISY_TREES, PARSED
 from graphdep.transforms._identity import with_marks
 from graphdep.vocab import RelationVocab, Vocab
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from graphdep.training.family.lookup import config_of, registry
-from graphdep.training.family.noisy_trees import NOISY_TREES, PARSED
+from graphdep.training.family.tree_controls import NOISY_TREES, PARSED
 
 CONTROLS: dict[str, tuple[str, Mapping[str, object]]] = {
     "parser": ("on the parser's trees", {"trees": "parser"}),

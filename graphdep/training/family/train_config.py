@@ -18,14 +18,13 @@ from graphdep.io.limits import LIMITS, check_limit
 from graphdep.parsing.resolver import check_parser
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model
-from graphdep.training.family.noisy_trees import NOISY_TREES, PARSED
 from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
+from graphdep.training.family.tree_controls import CONTROL_TREES, check_trees
 from graphdep.training.family.usual_words import USUAL_WORDS
 from graphdep.transforms.registry import check_known, edge_names, is_known, is_own, preset_options, resolve
 
-_TREES = ("parser", "gold", "random", "random-labels", "chain", "reversed", *NOISY_TREES, *PARSED)
-_CONTROL_TREES = tuple(name for name in _TREES if name not in ("parser", "gold"))
+_TREES = ("parser", "gold", *CONTROL_TREES)
 _COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree
 # Two that an evaluation takes from no checkpoint, and one that names nothing.
 _UNNAMED = ("raw_from", "num_workers", "accelerator")
@@ -222,19 +221,13 @@ class TrainConfig:
                 f"encoder={self.encoder!r})"
             )
         resolve_model(self.model, self.models)
-        if self.trees == "gold" and not resolve_task(self.task).gold_trees:
-            raise ValueError(f"'trees' cannot be 'gold': the corpus of {self.task!r} has none of its own")
-        if self.trees in PARSED and not resolve_task(self.task).gold_trees:
-            raise ValueError(
-                f"'trees' cannot be {self.trees!r}: the corpus of {self.task!r} has no trees of its own, so "
-                f"that {PARSED[self.trees]!r} begins with the parser's"
-            )
+        check_trees(self.trees, self.task, resolve_task(self.task).gold_trees)
         if not self.labels and not self.reads_labels:
             raise ValueError(
                 f"'labels' is for models that read the labels of arcs: edges={self.edges!r} would be the "
                 "same without (got False)"
             )
-        if self.trees in _CONTROL_TREES and not self.reads_trees:
+        if self.trees in CONTROL_TREES and not self.reads_trees:
             raise ValueError(
                 f"'trees' is for models that read trees: encoder={self.encoder!r} with edges={self.edges!r} "
                 f"would be the same (got {self.trees!r})"

@@ -66,7 +66,9 @@ def test_controls_of_the_parsers_trees_where_a_corpus_has_its_own(name):
     assert own.data_settings() != parsed.data_settings()
     assert repr(build_edges(parsed)) == repr(build_edges(own))  # the same is done to them
     assert "Tree(" in repr(build_edges(own))
-    with pytest.raises(ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has no"):
+    with pytest.raises(
+        ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has none"
+    ):
         TrainConfig.of(f"dt@{name}-parsed")
 
 
