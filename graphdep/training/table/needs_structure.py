@@ -153,7 +153,10 @@ def _rows(task: str, model: str | None, trees: str) -> StructureRows:
     if trees not in ("parser", "gold") or (trees == "gold" and not own):
         known_trees = "'parser' or 'gold'" if own else "'parser': the corpus has no trees of its own"
         raise ValueError(f"'trees' must be {known_trees} (got {trees!r})")
-    return dataclasses.replace(rows, trees=f"{rows.trees}@parser") if own and trees == "parser" else rows
+    if not own or trees == "gold":
+        return rows
+    # Labels of the corpus' own trees would tell the random ones what the parser's do not know.
+    return dataclasses.replace(rows, trees=f"{rows.trees}@parser", random=f"{rows.random}-parsed")
 
 
 def _over_random(trees: Mapping[str, Any], random: Mapping[str, Any], metric: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rich.console import Console
 from graphdep.metrics.classification import ACCURACY
 from graphdep.metrics.relatedness import MSE
 from graphdep.testing import random_sentence
-from graphdep.training import needs_structure
+from graphdep.training import TrainConfig, needs_structure
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.runner.predictions import write_predictions
 from graphdep.training.table import needs_structure as module
@@ -263,6 +263,17 @@ def test_as_many_examples_as_there_is_time_for():
     each, fixed = 3 * 5 * (2 * 0.01 + 2 * 0.02), 3 * (2 * (2 * 1.0 + 2.0) + 2 * (2 * 1.5 + 3.0))
     assert _all(costs, rows, 3, (5, 2), 7) == pytest.approx(fixed + 7 * each)
     assert _fits(costs, rows, 3, (5, 2), fixed + 7.5 * each) == 7
+
+
+@pytest.mark.parametrize("trees", ["parser", "gold"])
+@pytest.mark.parametrize("task", ["propbank-ewt", "ud-tags", "up"])
+def test_random_trees_have_the_labels_of_the_trees_beside_them(task, trees):
+    """Else the corpus' own would tell the words of random trees what the parser's do not know."""
+    rows = module._rows(task, None, trees)
+    of = [
+        TrainConfig.of(row, task=task).dataset_options("train")["parser"] for row in (rows.trees, rows.random)
+    ]
+    assert of == (["bundled"] * 2 if trees == "parser" else ["gold"] * 2)
 
 
 def test_errors(tmp_path):
