@@ -110,7 +110,9 @@ def _check_trees(name: str, preset: ModelPreset, controls: list[str]) -> None:
     own = [] if preset.trees in ("parser", "gold") else [preset.trees]
     kinds = [*dict.fromkeys([*own, *kinds])]
     if len(kinds) > 1:
-        hint = next((f" (or {one!r}?)" for one, kept in PARSED.items() if {*kinds} == {kept, "parser"}), "")
+        hint = next(
+            (f"; did you mean '@{one}'?" for one, kept in PARSED.items() if {*kinds} == {kept, "parser"}), ""
+        )
         raise ValueError(f"a model has one kind of trees (got {' and '.join(kinds)} in {name!r}){hint}")
 
 

@@ -91,7 +91,7 @@ def test_a_control_without_labels():
     [
         ("dt@random@chain", r"one kind of trees \(got random and chain in 'dt@random@chain'\)$"),
         ("dt-random@parser", r"one kind of trees \(got random and parser in 'dt-random@parser'\)$"),
-        ("dt@noisy-5@parser", r"\(got noisy-5 and parser in .*\) \(or 'noisy-5-parsed'\?\)"),
+        ("dt@noisy-5@parser", r"\(got noisy-5 and parser in .*\); did you mean '@noisy-5-parsed'\?"),
         ("dt@cats", r"no control 'cats' \(got the model 'dt@cats'\); choose one of dt@parser, dt@gold"),
         ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
         ("smn", r"no model 'smn' \(one of selection: --task ubuntu\); choose one of"),
