@@ -130,17 +130,17 @@ class BundledParser(Parser):
 
     def _load(self) -> Any:
         check_checksums(self._files.values())
-        seen = tuple((kind, path, *_stamp(path)) for kind, path in self._files.items())
-        return _pipeline(self.language, seen, self.use_gpu)
+        files = tuple(self._files.items())
+        return _pipeline(self.language, files, files_digest(self._files.values()), self.use_gpu)
 
 
 # Every split of a corpus makes a parser of its own. They share the models while the files are the same; no
 # two run at once (one_thread).
 @lru_cache(maxsize=1)
-def _pipeline(language: str, files: tuple[tuple[str, Path, int, int], ...], use_gpu: bool | None) -> Any:
+def _pipeline(language: str, files: tuple[tuple[str, Path], ...], digest: str, use_gpu: bool | None) -> Any:
     import stanza
 
-    paths = {kind: path for kind, path, *_ in files}
+    paths = dict(files)
     directory = paths["depparse"].parent
     for path in paths.values():
         check_model_file(path)
@@ -168,11 +168,6 @@ def _pipeline(language: str, files: tuple[tuple[str, Path, int, int], ...], use_
         name = paths["tokenize"].name.replace("_tokenizer", "_mwt")
         raise ParserUnavailableError(f"'directory': model files are missing: {directory / name}")
     return pipeline
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
 
 
 @contextmanager
