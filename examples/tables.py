@@ -12,15 +12,16 @@ a column, of a row, or of a cell ("ROW / COLUMN"); of rows that begin alike by "
 Words after "=" are a file of examples/results (of its folder evidence with `digest=...`), a metric, `.2`
 (digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, or `-`: leave it as it is. Columns
 "seeds", "runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
-"references ..." those; "paper ..." and "**not trained** ..." are left. Four comments make a whole table, up
-to <!-- evidence:end --> and so on, of a design of examples/claims: one of its tables with its
-metrics, one metric over several tables, a row's differences to others over several tables, or a metric over
-the parts of the test split:
+"references ..." those; "paper ..." and "**not trained** ..." are left. Five comments make a whole table, up
+to <!-- evidence:end --> and so on, of designs of examples/claims: one of its tables with its
+metrics, one metric over several tables, a row's differences to others over several tables, a metric over
+the parts of the test split, or rows of several designs beside what their paper reports of them:
 
     <!-- evidence: e2-roles 5000 test_f1 rows=transformer,dt against=transformer differences=roles.csv -->
     <!-- curve: e2-roles test_f1 500 1000 2500 rows=transformer,dt -->
     <!-- gains: e2-curve test_f1 500 1000 2500 rows=dt@parser against=transformer,bilstm-deep -->
     <!-- parts: e2-roles 5000 test_f1/distance rows=transformer,dt -->
+    <!-- published: e6-sick-r e6-sick-e rows=dt,use "others=use:USE, its weights" -->
 
 Two more make the table of `make bench` of its CSV, <!-- bench: bench.csv -->, and one of what edges read
 (examples/probes.py), <!-- probes: probes.csv -->.
@@ -38,11 +39,14 @@ from pathlib import Path
 from typing import Any
 
 from design_tables import curve, evidence, gains, parts
+from published_table import published
 from table_text import chosen, difference_text, read, spread, written
 
 HERE = Path(__file__).parent
 FIRST_PAGES = [HERE.parent / name for name in ("README.md", "docs/results.md", "docs/how-to/own-encoder.md")]
-MARKER = re.compile(r"^<!-- (table|evidence|curve|gains|parts|bench|probes): (.*?)\s*-->\n", re.M | re.S)
+MARKER = re.compile(
+    r"^<!-- (table|evidence|curve|gains|parts|published|bench|probes): (.*?)\s*-->\n", re.M | re.S
+)
 LEFT = ("paper", "**not trained**")
 FIXED = {"no skill": "floor", "(no skill": "floor", "references": "reference"}
 KNOWN = ("seeds", "difference", "smallest_visible")
@@ -252,6 +256,7 @@ MADE = {
     "curve": curve,
     "gains": gains,
     "parts": parts,
+    "published": published,
     "bench": bench,
     "probes": probes,
 }

@@ -193,6 +193,35 @@ def test_gains_over_several_tables(folder: Path) -> None:
         refreshed(folder, marker.format("").replace(" against=transformer,dt@parser", ""))
 
 
+def test_rows_beside_what_the_paper_reports(folder: Path) -> None:
+    design = DESIGN.replace("propbank-ewt", "sick-e").replace("test_f1", "test_accuracy")
+    (folder / "s.toml").write_text(
+        design.replace('"dt@parser", "dra"', '"use"').replace("limit_train = 20", "lr = 0.1")
+    )
+    digest = DESIGN_TABLES.read_designs(folder)[-1].tables[0].digest
+    lines = [f"{digest},dt,,{seed},test_accuracy,{value}\n" for seed, value in enumerate(SCORES["dt"][:2])]
+    (folder / "evidence").mkdir()
+    (folder / "evidence" / "s.csv").write_text("".join(["digest,row,tune,seed,metric,value\n", *lines]))
+    said = 's rows=dt,use,lstm digits=2 "others=use:USE, its weights"'
+    marker = f"<!-- published: {said} -->\n{{}}<!-- published:end -->\n"
+    text = refreshed(folder, marker.format("old\n"))
+    assert [cells(line) for line in text.splitlines()[1:-1]] == [
+        ["row", "sick-e accuracy", "paper"],
+        ["---", "---", "---"],
+        ["`dt`", "0.60 ± 0.14 (2 of 3)", "0.85"],
+        ["`use`", "not run", "0.81"],
+        ["`lstm`", "not planned", "0.77"],
+    ]
+    for before, after, message in [
+        ("rows=dt,use,lstm", "", "'rows' are needed"),
+        ("digits", "digit", "no option 'digit'"),
+        ("s rows", "none rows", "no design 'none'"),
+        ("s rows", "d rows", "no paper reports test_f1 of task 'propbank-ewt'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            refreshed(folder, marker.format("").replace(before, after))
+
+
 def test_a_difference_over_examples_goes_before_that_over_seeds(folder: Path) -> None:
     write_scores(folder)
     lines = ["model,seed,metric,value,against,difference,low,high,smallest_visible"]

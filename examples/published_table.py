@@ -1,0 +1,58 @@
+"""A paper's table beside scores of designs of examples/claims, which examples/tables.py writes into pages."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from design_tables import asked_of_design, planned_scores, planned_seeds
+from table_text import spread, written
+
+from graphdep.training.family.by_task import family_of
+from graphdep.training.family.published import Published
+
+
+def published(said: str, results: Path, designs: Path) -> str:
+    """The main metric of rows over designs, each beside what the paper reports for the design's task."""
+    words = shlex.split(said)
+    options = dict(word.split("=", 1) for word in words if "=" in word)
+    unknown = options.keys() - {"rows", "others", "digits"}
+    if unknown or "rows" not in options:
+        raise ValueError(f"no option {unknown.pop()!r}" if unknown else "'rows' are needed")
+    others = dict(pair.split(":", 1) for pair in options.get("others", "").split(";") if pair)
+    columns = [_Column(word, results, designs, options) for word in words if "=" not in word]
+    lines = [["row", *(cell for column in columns for cell in (column.title, "paper"))]]
+    lines.append(["---"] * len(lines[0]))
+    for row in options["rows"].split(","):
+        cells = [(column.ours(row), column.of_paper(row, others)) for column in columns]
+        lines.append([f"`{row}`", *(cell for pair in cells for cell in pair)])
+    return written(lines)
+
+
+class _Column:
+    """One design: its scores, and the paper's figures for its task."""
+
+    def __init__(self, name: str, results: Path, designs: Path, options: dict[str, str]) -> None:
+        self.asked = asked_of_design(shlex.quote(name), results, designs)
+        design = self.asked.design
+        found: Any = family_of(design.task).published_for(design.task, {})
+        if found is None or design.metric != f"{found.split}_{found.metric}":
+            raise ValueError(f"no paper reports {design.metric} of task {design.task!r}")
+        self.paper: Published = found
+        self.title = f"{design.task} {found.metric}"
+        self.form = f".{options.get('digits', '4')}f"
+
+    def ours(self, row: str) -> str:
+        """Of the first table of the design that has the row."""
+        design = self.asked.design
+        table = next((table for table in design.tables if row in table.rows), None)
+        if table is None:
+            return "not planned"
+        planned = planned_seeds(design, table.digest, [row])[row]
+        values = [*planned_scores(self.asked.ledger, table.digest, row, design.metric, planned).values()]
+        some = f" ({len(values)} of {planned})" if len(values) < planned else f" ({planned})"
+        return spread(values, self.form) + some if values else "not run"
+
+    def of_paper(self, row: str, others: dict[str, str]) -> str:
+        known = {**self.paper.rows, **self.paper.others}
+        name = others.get(row, row)
+        return f"{known[name]:{self.form}}" if name in known else ""
