@@ -27,9 +27,25 @@ def make_optimizer(config: TrainConfig) -> MakeOptimizer:
     options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
     # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
     # CPU. Lightning does not clip the gradients of such an optimizer in mixed precision.
-    if config.optimizer in ("adam", "adamw") and (config.clip is None or config.precision == "32-true"):
-        options["fused"] = True
+    if config.clip is None or config.precision == "32-true":
+        if config.optimizer in ("adam", "adamw"):
+            options["fused"] = True
+        if config.optimizer == "adagrad":
+            return functools.partial(_adagrad, **options)
     return functools.partial(_OPTIMIZERS[config.optimizer], **options)
+
+
+def _adagrad(parameters: Iterable[Any], **options: Any) -> torch.optim.Adagrad:
+    optimizer = torch.optim.Adagrad(parameters, **options)
+    _fuse_on_cpu(optimizer)
+    optimizer.register_load_state_dict_post_hook(_fuse_on_cpu)  # of a run that began on another device
+    return optimizer
+
+
+def _fuse_on_cpu(optimizer: torch.optim.Optimizer) -> None:
+    """Adagrad has that one pass on the CPU alone."""
+    for group in optimizer.param_groups:
+        group["fused"] = all(parameter.is_cpu for parameter in group["params"])
 
 
 def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:

@@ -9,6 +9,7 @@ from torch_geometric.data import Batch
 from graphdep import Sentence, to_data
 from graphdep.training import MODELS, TrainConfig
 from graphdep.training.family.by_task import build_edges, build_task, load_splits
+from graphdep.training.family.optimizers import make_optimizer
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.scratch import build_encoder
 from graphdep.transforms import PRESETS, resolve
@@ -165,6 +166,8 @@ def test_edges_that_add_nodes_are_refused():
         ({"optimizer": "adam", "precision": "bf16-mixed"}, True),
         ({"optimizer": "adam", "clip": 1.0}, True),
         ({"optimizer": "adamw", "clip": 1.0, "precision": "bf16-mixed"}, False),
+        ({"optimizer": "adagrad"}, True),
+        ({"optimizer": "adagrad", "clip": 1.0, "precision": "bf16-mixed"}, False),
     ],
 )
 def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch, tiny):
@@ -172,7 +175,18 @@ def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch
     task = build_task(
         TrainConfig.of("transformer", **tiny, **settings), Parts(len(splits.vocab), len(splits.relations))
     )
-    assert bool(task.make_optimizer(task.parameters()).defaults["fused"]) is fused
+    assert bool(task.make_optimizer(task.parameters()).param_groups[0]["fused"]) is fused
+
+
+def test_adagrad_is_fused_on_the_cpu_alone():
+    """Also where a run goes on that began on the other device."""
+    make = make_optimizer(TrainConfig.of("dt"))
+    here, there = (make([torch.nn.Parameter(torch.ones(2, device=device))]) for device in ("cpu", "meta"))
+    assert (here.param_groups[0]["fused"], there.param_groups[0]["fused"]) == (True, False)
+    states = [{**one.state_dict(), "state": {}} for one in (here, there)]
+    for optimizer, state in zip((there, here), states):
+        optimizer.load_state_dict(state)
+    assert (here.param_groups[0]["fused"], there.param_groups[0]["fused"]) == (True, False)
 
 
 def test_places_of_dt_rnn():
