@@ -77,19 +77,21 @@ class BinaryLevels:
         Args:
             x: What the nodes have of their own: ``[nodes, ...]``.
             first: Gives the states of nodes at the top from their rows of ``x``.
-            step: Gives the states of nodes from their rows of ``x``, the states of the nodes above and
-                whether each is the right child.
+            step: Gives the states of left children and then of their sisters from their rows of ``x`` and
+                the states of the nodes above, half as many.
         """
-        rows = x.index_select(0, self.back.argsort()).split([_size(level) for level in self.levels])
-        states = [first(rows[-1])]
-        for above, row in zip(reversed(self.levels), reversed(rows[:-1])):
-            parent = above.left.new_empty(row.size(0))
-            is_right = torch.zeros_like(parent, dtype=torch.bool)
-            for children in (above.left, above.right):
-                parent[children] = torch.arange(children.numel(), device=parent.device)
-            is_right[above.right] = True
-            states.append(step(row, _rows(states[-1], parent), is_right))
-        return self._join(states[::-1])
+        top = torch.arange(_size(self.levels[-1]), device=x.device)
+        # Which nodes of each level stand where, from the top.
+        order = [top, *(torch.cat([above.left, above.right]) for above in reversed(self.levels[1:]))]
+        levels = list(zip(reversed(self.levels), order))
+        nodes = [torch.cat([level.inner + self.num_words, level.words])[places] for level, places in levels]
+        rows = x.index_select(0, torch.cat(nodes)).split([places.numel() for places in order])
+        states = [first(rows[0])]
+        for (above, places), row in zip(levels, rows[1:]):
+            inner = _inverse(places)[: above.inner.numel()]
+            states.append(step(row, _rows(states[-1], inner)))
+        back = _inverse(torch.cat(nodes))
+        return tuple(torch.cat(parts).index_select(0, back) for parts in zip(*states))
 
     def _words(self, leaves: States) -> list[States]:
         """The rows of the words of each level; split once, since slices that are taken one by one would each
@@ -105,6 +107,10 @@ class BinaryLevels:
 
 def _size(level: _Level) -> int:
     return level.inner.numel() + level.words.numel()
+
+
+def _inverse(order: Tensor) -> Tensor:
+    return torch.empty_like(order).index_copy(0, order, torch.arange(order.numel(), device=order.device))
 
 
 def _rows(states: States, places: Tensor) -> States:

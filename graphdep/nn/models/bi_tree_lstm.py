@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from graphdep.nn.models._binary_levels import BinaryLevels, States
@@ -120,7 +123,7 @@ class BiTreeLSTM(ConstituentEncoder):
             self.up.word(words),
             lambda left, right, nodes: self.up.inner(own.index_select(0, nodes), left, right),
         )
-        below, _ = levels.down(self.down.lin_x(x), self.down.top, self.down.step)
+        below, _ = levels.down(self.down.lin_x(x), self.down.top, self.down.step())
         counts = words.new_ones(words.size(0), 1)
         total, count = levels.up((below[: words.size(0)], counts), _add)
         return torch.relu(self.lin_state(torch.cat([h, total / count, below], dim=-1)))
@@ -188,17 +191,22 @@ class _DownwardCell(nn.Module):
         c = torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
 
-    def step(self, gates: Tensor, above: States, is_right: Tensor) -> States:
-        h, c = above
-        gates = gates + self.lin_h(_on_its_side(h, is_right))
+    def step(self) -> Callable[[Tensor, States], States]:
+        """The step from nodes to their left children and then to the right ones, who share products."""
+        of_h, of_c = (torch.cat(lin.weight.chunk(2, dim=1)) for lin in (self.lin_h, self.lin_c))
         size = self.lin_o.in_features
-        seen, g, o = gates.split([2 * size, size, size], dim=-1)
-        i, f = torch.sigmoid(seen + self.lin_c(_on_its_side(c, is_right))).chunk(2, dim=-1)
-        c = i * torch.tanh(g) + f * c
-        return torch.sigmoid(o + self.lin_o(c)) * torch.tanh(c), c
+
+        def step(gates: Tensor, above: States) -> States:
+            h, c = above
+            gates = gates + _of_both(F.linear(h, of_h))
+            seen, g, o = gates.split([2 * size, size, size], dim=-1)
+            i, f = torch.sigmoid(seen + _of_both(F.linear(c, of_c))).chunk(2, dim=-1)
+            c = i * torch.tanh(g) + f * c.repeat(2, 1)
+            return torch.sigmoid(o + self.lin_o(c)) * torch.tanh(c), c
+
+        return step
 
 
-def _on_its_side(x: Tensor, is_right: Tensor) -> Tensor:
-    """Rows of twice the size, zeros in the half of the other side."""
-    is_right = is_right.unsqueeze(-1)
-    return torch.cat([x.masked_fill(is_right, 0), x.masked_fill(~is_right, 0)], dim=-1)
+def _of_both(x: Tensor) -> Tensor:
+    """Left halves of the rows above right ones."""
+    return torch.cat(x.chunk(2, dim=-1))

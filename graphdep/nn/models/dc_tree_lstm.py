@@ -92,11 +92,12 @@ class DCTreeLSTM(MetaTreeEncoder):
         super().reset_parameters()
         nn.init.ones_(self.lin_z.bias)
 
-    def tags(self, data: Data, trees: BinaryTrees) -> Tensor:
-        return trees.word.new_zeros(trees.word.numel() + trees.left.numel())  # nobody reads them
+    @property
+    def lin_read(self) -> nn.Linear:
+        return self.lin_q
 
-    def meta_input(self, inputs: Tensor, tags: Tensor) -> Tensor:
-        return inputs
+    def tags(self, data: Data, trees: BinaryTrees) -> None:
+        return None
 
-    def composed(self, inputs: Tensor, z: Tensor) -> Tensor:
-        return self.lin_p(z * self.lin_q(inputs)) + self.lin_b(z)
+    def composed(self, read: Tensor, z: Tensor) -> Tensor:
+        return self.lin_p(z * read) + self.lin_b(z)

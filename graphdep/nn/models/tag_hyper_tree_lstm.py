@@ -90,7 +90,7 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
             binarized=binarized,
             dropout=dropout,
             vectors=vectors,
-            meta_inputs=count("tag_channels", tag_channels, at_least=1),
+            tag_channels=count("tag_channels", tag_channels, at_least=1),
         )
         self.tag = nn.Embedding(1 + len(UPOS) + len(PhraseVocab()), tag_channels)
         self.lin = nn.Linear(self.read_channels, self.gates * hidden_channels, bias=False)
@@ -102,13 +102,14 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
         super().reset_parameters()
         nn.init.ones_(self.lin_scale.bias)
 
+    @property
+    def lin_read(self) -> nn.Linear:
+        return self.lin
+
     def tags(self, data: Data, trees: BinaryTrees) -> Tensor:
         if "tag" not in data:
             raise ValueError("the data has no 'tag': make it with phrases='tagged', of sentences with UPOS")
-        return torch.cat([data.tag[trees.word], trees.label + 1 + len(UPOS)])
+        return self.tag(torch.cat([data.tag[trees.word], trees.label + 1 + len(UPOS)]))
 
-    def meta_input(self, inputs: Tensor, tags: Tensor) -> Tensor:
-        return self.tag(tags)
-
-    def composed(self, inputs: Tensor, z: Tensor) -> Tensor:
-        return self.lin_scale(z) * self.lin(inputs) + self.lin_bias(z)
+    def composed(self, read: Tensor, z: Tensor) -> Tensor:
+        return self.lin_scale(z) * read + self.lin_bias(z)

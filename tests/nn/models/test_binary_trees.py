@@ -72,17 +72,18 @@ def test_levels_go_up_and_down(rule: str, seed: int) -> None:
     words, last = levels.up((size, size), lambda left, right, inner: (left[0] + right[0], inner.float()))
     assert words.tolist() == [end - start for start, end in found]
     assert last[trees.word.numel() :].tolist() == list(range(trees.left.numel()))
-    x = torch.tensor([start for start, _ in found])
-    above, side = levels.down(
-        x, lambda row: (row, -torch.ones_like(row)), lambda row, above, right: (above[0], right.long())
+    node = torch.arange(len(found))
+    own, above, is_right = levels.down(
+        node,
+        lambda row: (row, -torch.ones_like(row), -torch.ones_like(row)),
+        lambda row, above: (row, above[0].repeat(2), torch.arange(row.numel()) * 2 // row.numel()),
     )
-    top = {node: found[node][0] for node in trees.top.tolist()}
-    for node, (start, end) in enumerate(found):
-        expected = next(found[t][0] for t in top if found[t][0] <= start and end <= found[t][1])
-        assert above[node] == expected
-        assert (side[node] == -1) == (node in top)
-    assert set(side[trees.left].tolist()) <= {0}
-    assert set(side[trees.right].tolist()) <= {1}
+    assert torch.equal(own, node)
+    assert set((above == -1).nonzero().view(-1).tolist()) == set(trees.top.tolist())
+    inner = node[trees.word.numel() :]
+    for side, children in enumerate((trees.left, trees.right)):
+        assert torch.equal(above[children], inner)
+        assert set(is_right[children].tolist()) <= {side}
 
 
 def test_no_words_and_no_constituents() -> None:
