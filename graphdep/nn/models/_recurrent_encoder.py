@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch_geometric.data import Data
 
+from graphdep.nn.models._sequences import run_over
 from graphdep.nn.models._utterances import root_nodes, utterance_of, words_of
 from graphdep.nn.models._word_rnn import CELLS
 from graphdep.nn.models.node_embedding import NodeEmbedding
@@ -59,11 +59,8 @@ class RecurrentEncoder(TextEncoder):
         embedded = self.embedding(data)
         if words.numel() == 0:
             return embedded.new_zeros(embedded.size(0), self.hidden_channels)
-        sequences = embedded[words].split(length.tolist())
-        network: nn.Module = getattr(self, self.cell)
-        out, last = network(pack_sequence(sequences, enforce_sorted=False))
-        last = last[0] if isinstance(last, tuple) else last  # an LSTM's memory cells stay inside
-        states = torch.cat(unpack_sequence(out))
-        directions = 1 + int(network.bidirectional)  # type: ignore[arg-type]
+        network: nn.RNNBase = getattr(self, self.cell)
+        states, last = run_over(network, embedded[words], length)
+        directions = 1 + network.bidirectional
         x = states.new_zeros(data.num_nodes, self.hidden_channels).index_copy(0, words, states)
         return x.index_copy(0, root[utterance], torch.cat([*last[-directions:]], dim=-1))

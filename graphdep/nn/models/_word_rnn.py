@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch_geometric.data import Data
 
 from graphdep.nn.models._lstm import LSTM
+from graphdep.nn.models._sequences import run_over
 from graphdep.nn.models._utterances import root_nodes, utterance_of, words_of
 
 CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": LSTM}
@@ -50,7 +50,6 @@ class WordRNN(nn.Module):
         """
         nodes = torch.cat([root_nodes(data), words_of(data)]).sort().values
         length = utterance_of(data)[nodes].bincount()
-        out, last = self.rnn(pack_sequence(x[nodes].split(length.tolist()), enforce_sorted=False))
-        last = last[0] if isinstance(last, tuple) else last  # an LSTM's memory cells stay inside
+        states, last = run_over(self.rnn, x[nodes], length)
         directions = 1 + self.rnn.bidirectional
-        return nodes, torch.cat(unpack_sequence(out)), torch.cat([*last[-directions:]], dim=-1)
+        return nodes, states, torch.cat([*last[-directions:]], dim=-1)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
 
 from graphdep.nn.dropout import Dropout
+from graphdep.nn.models._sequences import run_over
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.response_decoder import ResponseDecoder, previous_ids, take_beams
@@ -70,9 +70,8 @@ class HREDDecoder(ResponseDecoder):
         some = (sizes > 0).nonzero().view(-1)
         if some.numel() == 0:
             return self.output(words, self.embedding)
-        packed: PackedSequence = pack_sequence(x.split(sizes[some].tolist()), enforce_sorted=False)
-        states, _ = self.gru(packed, self._first_state(context[some])[None])
-        return self.output(self.dropout(torch.cat(unpack_sequence(states))), self.embedding)
+        states, _ = run_over(self.gru, x, sizes[some], self._first_state(context[some])[None])
+        return self.output(self.dropout(states), self.embedding)
 
     def start(self, memory: Memory) -> _State:
         context = _last_rows(memory)

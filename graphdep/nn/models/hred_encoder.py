@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence
 from torch_geometric.data import Data
 
+from graphdep.nn.models._sequences import run_over
 from graphdep.nn.models._utterances import utterance_bounds
 from graphdep.nn.models._word_rnn import WordRNN
 from graphdep.nn.models.context_encoder import ContextEncoder
@@ -73,6 +73,6 @@ class HREDEncoder(ContextEncoder):
 
     def forward(self, data: Data) -> Memory:
         _, _, utterances = self.words(data, self.embedding(data))
-        turns = utterances.split(utterance_bounds(data).diff().tolist())
-        _, last = self.context(pack_sequence(turns, enforce_sorted=False))
-        return Memory(last[-1], torch.arange(len(turns) + 1, device=last.device))
+        turns = utterance_bounds(data).diff()
+        _, last = run_over(self.context, utterances, turns)
+        return Memory(last[-1], torch.arange(turns.numel() + 1, device=last.device))
