@@ -78,7 +78,7 @@ typecheck: $(VENV)/.dev
 
 pytest: $(VENV)/.dev
 	@echo "== pytest"
-	@$(BIN)/pytest -n $(WORKERS) $(PYTEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 # One after the other, even under make -j: the quick checks first.
 typecheck: | lint
