@@ -20,9 +20,13 @@ def published(said: str, results: Path, designs: Path) -> str:
         raise ValueError(f"no option {unknown.pop()!r}" if unknown else "'rows' are needed")
     others = dict(pair.split(":", 1) for pair in options.get("others", "").split(";") if pair)
     columns = [_Column(word, results, designs, options) for word in words if "=" not in word]
+    rows = options["rows"].split(",")
+    for row, name in others.items():
+        if row not in rows or not any(name in column.paper.others for column in columns):
+            raise ValueError(f"no row {row!r} or no system {name!r} in the paper's table")
     lines = [["row", *(cell for column in columns for cell in (column.title, "paper"))]]
     lines.append(["---"] * len(lines[0]))
-    for row in options["rows"].split(","):
+    for row in rows:
         cells = [(column.ours(row), column.of_paper(row, others)) for column in columns]
         lines.append([f"`{row}`", *(cell for pair in cells for cell in pair)])
     return written(lines)

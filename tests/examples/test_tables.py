@@ -216,6 +216,7 @@ def test_rows_beside_what_the_paper_reports(folder: Path) -> None:
         ("rows=dt,use,lstm", "", "'rows' are needed"),
         ("digits", "digit", "no option 'digit'"),
         ("s rows", "none rows", "no design 'none'"),
+        ("use:USE", "use:USA", "no row 'use' or no system 'USA, its weights'"),
         ("s rows", "d rows", "no paper reports test_f1 of task 'propbank-ewt'"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -16,7 +16,7 @@ from graphdep.transforms._options import count
 
 CELLS = ("lstm", "rnn")
 _Children = tuple[Tensor | None, ...]
-NONE: _Children = (None,) * 4
+_NONE: _Children = (None,) * 4
 """The states of children where there are none."""
 
 
@@ -71,7 +71,9 @@ class MetaTreeEncoder(ConstituentEncoder):
     @property
     @abstractmethod
     def lin_read(self) -> nn.Linear:
-        """The matrix that reads the words' vector and the children's states: ``[..., in + 2 * C]``."""
+        """The matrix that reads the words' vector and the children's states, ``[..., in + 2 * C]``, without a
+        bias.
+        """
 
     @abstractmethod
     def composed(self, read: Tensor, z: Tensor) -> Tensor:
@@ -99,7 +101,7 @@ class MetaTreeEncoder(ConstituentEncoder):
         seen = x if of_words is None else of_words
         return levels.up(self._step(F.linear(x, first), F.linear(seen, meta_first)), compose)[0]
 
-    def _step(self, read: Tensor, meta: Tensor, left: _Children = NONE, right: _Children = NONE) -> States:
+    def _step(self, read: Tensor, meta: Tensor, left: _Children = _NONE, right: _Children = _NONE) -> States:
         """State and memory of both networks: h, c, m and its memory."""
         m, memory = self._cell(meta + self.lin_meta.bias, left[3], right[3])
         h, c = self._cell(self.composed(read, self.lin_z(m)), left[1], right[1])

@@ -24,6 +24,8 @@ def run_over(
         start: Its first states, as the last ones. (default: zeros)
     """
     packed, order = _packed(x, length)
+    if packed.batch_sizes[0] < length.numel():
+        raise ValueError(f"sequences must have a length of 1 at least (got {length.tolist()})")
     out, last = rnn(packed, start)
     back = torch.empty_like(order).index_copy(0, order, torch.arange(order.numel(), device=x.device))
     return out.data.index_select(0, back), last[0] if isinstance(last, tuple) else last

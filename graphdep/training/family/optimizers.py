@@ -27,11 +27,10 @@ def make_optimizer(config: TrainConfig) -> MakeOptimizer:
     options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
     # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
     # CPU. Lightning does not clip the gradients of such an optimizer in mixed precision.
-    if config.clip is None or config.precision == "32-true":
-        if config.optimizer in ("adam", "adamw"):
-            options["fused"] = True
-        if config.optimizer == "adagrad":
-            return functools.partial(_adagrad, **options)
+    if config.optimizer == "adagrad":
+        return functools.partial(_adagrad, **options)
+    if config.optimizer in ("adam", "adamw") and (config.clip is None or config.precision == "32-true"):
+        options["fused"] = True
     return functools.partial(_OPTIMIZERS[config.optimizer], **options)
 
 
@@ -43,9 +42,14 @@ def _adagrad(parameters: Iterable[Any], **options: Any) -> torch.optim.Adagrad:
 
 
 def _fuse_on_cpu(optimizer: torch.optim.Optimizer) -> None:
-    """Adagrad has that one pass on the CPU alone."""
+    """Adagrad has that one pass on the CPU alone; elsewhere PyTorch takes all weights at once by itself, with
+    the number of steps on the CPU.
+    """
     for group in optimizer.param_groups:
-        group["fused"] = all(parameter.is_cpu for parameter in group["params"])
+        group["fused"] = all(parameter.is_cpu for parameter in group["params"]) or None
+        for parameter in group["params"] if group["fused"] is None else ():
+            if "step" in optimizer.state[parameter]:
+                optimizer.state[parameter]["step"] = optimizer.state[parameter]["step"].cpu()
 
 
 def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:

@@ -31,6 +31,11 @@ def test_as_pytorch_packs_them(kind: type[nn.RNNBase], options: dict, lengths: l
     torch.testing.assert_close(*gradients)
 
 
+def test_a_sequence_of_nothing() -> None:
+    with pytest.raises(ValueError, match=r"a length of 1 at least \(got \[2, 0\]\)"):
+        run_over(nn.GRU(3, 4), torch.zeros(2, 3), torch.tensor([2, 0]))
+
+
 def test_first_states() -> None:
     torch.manual_seed(0)
     gru, x = nn.GRU(3, 4), torch.randn(6, 3)

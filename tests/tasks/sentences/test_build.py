@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import inspect
 
 import pytest
@@ -167,7 +168,7 @@ def test_edges_that_add_nodes_are_refused():
         ({"optimizer": "adam", "clip": 1.0}, True),
         ({"optimizer": "adamw", "clip": 1.0, "precision": "bf16-mixed"}, False),
         ({"optimizer": "adagrad"}, True),
-        ({"optimizer": "adagrad", "clip": 1.0, "precision": "bf16-mixed"}, False),
+        ({"optimizer": "adagrad", "clip": 1.0, "precision": "bf16-mixed"}, True),
     ],
 )
 def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch, tiny):
@@ -179,14 +180,26 @@ def test_fused_optimizers_but_where_mixed_precision_clips(settings, fused, batch
 
 
 def test_adagrad_is_fused_on_the_cpu_alone():
-    """Also where a run goes on that began on the other device."""
-    make = make_optimizer(TrainConfig.of("dt"))
+    """Also where a run goes on that began on the other device, or before it was."""
+    make = make_optimizer(TrainConfig.of("dt", lr=0.1))
     here, there = (make([torch.nn.Parameter(torch.ones(2, device=device))]) for device in ("cpu", "meta"))
-    assert (here.param_groups[0]["fused"], there.param_groups[0]["fused"]) == (True, False)
-    states = [{**one.state_dict(), "state": {}} for one in (here, there)]
-    for optimizer, state in zip((there, here), states):
-        optimizer.load_state_dict(state)
-    assert (here.param_groups[0]["fused"], there.param_groups[0]["fused"]) == (True, False)
+    assert (here.param_groups[0]["fused"], there.param_groups[0]["fused"]) == (True, None)
+    there.load_state_dict({**here.state_dict(), "state": {}})
+    assert there.param_groups[0]["fused"] is None
+    plain = torch.optim.Adagrad([torch.nn.Parameter(torch.ones(2))], lr=0.1)
+    for optimizer in (here, plain):
+        _step(optimizer)
+    here.load_state_dict(copy.deepcopy(plain.state_dict()))
+    assert here.param_groups[0]["fused"] is True
+    for optimizer in (here, plain):
+        _step(optimizer)
+    torch.testing.assert_close(*(one.param_groups[0]["params"] for one in (here, plain)))
+
+
+def _step(optimizer):
+    for parameter in optimizer.param_groups[0]["params"]:
+        parameter.grad = torch.tensor([1.0, -2.0])
+    optimizer.step()
 
 
 def test_places_of_dt_rnn():
