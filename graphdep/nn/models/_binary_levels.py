@@ -88,9 +88,9 @@ class BinaryLevels:
         rows = x.index_select(0, torch.cat(nodes)).split([places.numel() for places in order])
         states = [first(rows[0])]
         for (above, places), row in zip(levels, rows[1:]):
-            inner = _inverse(places)[: above.inner.numel()]
+            inner = places.argsort()[: above.inner.numel()]
             states.append(step(row, _rows(states[-1], inner)))
-        back = _inverse(torch.cat(nodes))
+        back = torch.cat(nodes).argsort()
         return tuple(torch.cat(parts).index_select(0, back) for parts in zip(*states))
 
     def _words(self, leaves: States) -> list[States]:
@@ -107,10 +107,6 @@ class BinaryLevels:
 
 def _size(level: _Level) -> int:
     return level.inner.numel() + level.words.numel()
-
-
-def _inverse(order: Tensor) -> Tensor:
-    return torch.empty_like(order).index_copy(0, order, torch.arange(order.numel(), device=order.device))
 
 
 def _rows(states: States, places: Tensor) -> States:

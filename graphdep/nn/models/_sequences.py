@@ -27,15 +27,14 @@ def run_over(
     if packed.batch_sizes[0] < length.numel():
         raise ValueError(f"sequences must have a length of 1 at least (got {length.tolist()})")
     out, last = rnn(packed, start)
-    back = torch.empty_like(order).index_copy(0, order, torch.arange(order.numel(), device=x.device))
-    return out.data.index_select(0, back), last[0] if isinstance(last, tuple) else last
+    return out.data.index_select(0, order.argsort()), last[0] if isinstance(last, tuple) else last
 
 
 def _packed(x: Tensor, length: Tensor) -> tuple[PackedSequence, Tensor]:
     """All first places, then all second ones, of the longest sequence first; and which rows these are."""
     count = torch.arange(length.numel(), device=x.device)
     longest_first = length.argsort(descending=True, stable=True)
-    rank = torch.empty_like(count).index_copy(0, longest_first, count)
+    rank = longest_first.argsort()
     sequence = count.repeat_interleave(length, output_size=x.size(0))
     place = torch.arange(x.size(0), device=x.device) - (length.cumsum(0) - length)[sequence]
     order = (place * length.numel() + rank[sequence]).argsort()

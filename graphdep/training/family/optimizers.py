@@ -27,10 +27,10 @@ def make_optimizer(config: TrainConfig) -> MakeOptimizer:
     options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
     # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
     # CPU. Lightning does not clip the gradients of such an optimizer in mixed precision.
-    if config.optimizer == "adagrad":
-        return functools.partial(_adagrad, **options)
     if config.optimizer in ("adam", "adamw") and (config.clip is None or config.precision == "32-true"):
         options["fused"] = True
+    if config.optimizer == "adagrad":
+        return functools.partial(_adagrad, **options)
     return functools.partial(_OPTIMIZERS[config.optimizer], **options)
 
 
