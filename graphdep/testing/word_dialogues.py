@@ -20,10 +20,14 @@ VOCAB = Vocab(LETTERS)
 
 
 def word_dialogue(context: Sequence[str], response: str, max_length: int = 256) -> Data:
-    """An example as corpora have it, of texts whose words stand between blanks."""
-    tokens, relations = VocabTokens(VOCAB), RelationVocab()
-    *before, last = [EncodedUtterance.of(_flat(text), tokens, relations) for text in (*context, response)]
-    return selection_data(before, last, tokens, max_length=max_length)
+    """An example as corpora have it, of texts whose words stand between blanks, or which have none."""
+    *before, last = [_encoded(text) for text in (*context, response)]
+    return selection_data(before, last, VocabTokens(VOCAB), max_length=max_length)
+
+
+def _encoded(text: str) -> EncodedUtterance:
+    of = EncodedUtterance.of(_flat(text or "a"), VocabTokens(VOCAB), RelationVocab())
+    return of if text else of.cut(0)
 
 
 def random_dialogue(rng: random.Random, turns: int, most_words: int) -> tuple[list[str], str]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch_geometric.data import Data
 
-from graphdep.nn.models._utterances import words_of
+from graphdep.nn.models._utterances import example_of, words_of
 from graphdep.nn.models.context_encoder import example_bounds
 
 
@@ -61,7 +61,7 @@ class TurnPairs(NamedTuple):
 @torch.compiler.disable  # reads values
 def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
     """The utterances of each context, those without words left out, and the response, each with its last
-    ``max_words`` words.
+    ``max_words`` words. A response without words is one word, whose vector is zeros.
 
     Args:
         data: Examples of :func:`~graphdep.data.selection_data`, one or a batch.
@@ -69,24 +69,34 @@ def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
         max_words: Words of a text at most.
 
     Raises:
-        ValueError: If an example has no word of a response.
+        ValueError: If an example has no response, or several.
     """
-    nodes = words_of(data)
-    batch = data.get("batch")
-    example = torch.zeros_like(nodes) if batch is None else batch[nodes]
-    num_examples = example_bounds(data).numel() - 1
-    utterance = data.utterance[nodes]
-    key = example * (int(data.utterance.max()) + 1) + utterance
-    _, text, length = key.unique(return_inverse=True, return_counts=True)
+    nodes, num_examples = words_of(data), example_bounds(data).numel() - 1
+    example, utterance = example_of(data)[nodes], data.utterance[nodes]
+    words, is_response = x.index_select(0, nodes), data.segment[nodes] == 1
+    empty = _empty_responses(data, example[is_response], num_examples)
+    turns = int(data.utterance.max()) + 1
+    key = torch.cat([example * turns + utterance, empty * turns + turns - 1])
+    key, order = key.sort(stable=True)
+    words = torch.cat([words, words.new_zeros(empty.numel(), words.size(-1))])[order]
+    is_response = torch.cat([is_response, torch.ones_like(empty, dtype=torch.bool)])[order]
+    example = torch.cat([example, empty])[order]
+    _, text, length = key.unique_consecutive(return_inverse=True, return_counts=True)
     first = length.cumsum(0) - length
-    # Words of a text stand together, in their order, and so do texts of an example.
-    place = torch.arange(nodes.numel(), device=nodes.device) - first[text]
+    place = torch.arange(key.numel(), device=key.device) - first[text]
     place = place - (length - max_words).clamp(min=0)[text]
     length = length.clamp(max=max_words)
     kept = place >= 0
-    words = x.new_zeros(length.numel(), int(length.max()) if length.numel() else 0, x.size(-1))
-    words = words.index_put((text[kept], place[kept]), x.index_select(0, nodes[kept]))
-    return _paired(words, length, example[first], data.segment[nodes][first] == 1, num_examples)
+    padded = x.new_zeros(length.numel(), int(length.max()) if length.numel() else 0, x.size(-1))
+    padded = padded.index_put((text[kept], place[kept]), words[kept])
+    return _paired(padded, length, example[first], is_response[first], num_examples)
+
+
+def _empty_responses(data: Data, examples: Tensor, num_examples: int) -> Tensor:
+    """The examples whose response has nodes but no word, as a message of blanks has."""
+    there = torch.bincount(example_of(data)[data.segment == 1], minlength=num_examples)
+    worded = torch.bincount(examples, minlength=num_examples)
+    return ((there > 0) & (worded == 0)).nonzero().view(-1)
 
 
 def _paired(x: Tensor, length: Tensor, example: Tensor, is_response: Tensor, num_examples: int) -> TurnPairs:
@@ -94,7 +104,7 @@ def _paired(x: Tensor, length: Tensor, example: Tensor, is_response: Tensor, num
     found = torch.bincount(example[response], minlength=num_examples)
     if bool((found != 1).any()):
         number = int((found != 1).nonzero()[0])
-        raise ValueError(f"an example has one response with words (got {int(found[number])} in {number})")
+        raise ValueError(f"an example has one response (got {int(found[number])} in {number})")
     turn = (~is_response).nonzero().view(-1)
     counts = torch.bincount(example[turn], minlength=num_examples)
     place = torch.arange(turn.numel(), device=turn.device) - (counts.cumsum(0) - counts)[example[turn]]

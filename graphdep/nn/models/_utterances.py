@@ -31,7 +31,7 @@ def utterance_of(data: Data) -> Tensor:
     Raises:
         ValueError: If not every utterance has a ROOT node.
     """
-    batch = _example_of(data)
+    batch = example_of(data)
     key = batch * (data.utterance.max() + 1) + data.utterance
     keys, utterance = key.unique(return_inverse=True)
     if not torch.equal(keys, key[root_nodes(data)]):
@@ -54,7 +54,7 @@ def word_mean(data: Data, x: Tensor) -> Tensor:
 
 def check_sentences(data: Data, number: int, rule: str) -> None:
     """Raises :class:`ValueError`, which says the ``rule``, unless every example has ``number`` utterances."""
-    batch = _example_of(data)
+    batch = example_of(data)
     count = torch.bincount(batch[root_nodes(data)], minlength=int(batch.max()) + 1)
     wrong = (count != number).nonzero().view(-1)
     if wrong.numel():
@@ -62,7 +62,8 @@ def check_sentences(data: Data, number: int, rule: str) -> None:
         raise ValueError(f"{rule} (got {int(count[example])} in example {example})")
 
 
-def _example_of(data: Data) -> Tensor:
+def example_of(data: Data) -> Tensor:
+    """The example of each node."""
     batch = data.get("batch")
     return torch.zeros_like(data.node_type) if batch is None else batch
 

@@ -81,7 +81,7 @@ class DeepAttentionMatching(MatchingModel):
 
     Raises:
         ValueError: If :obj:`max_words` or :obj:`max_turns` is below 1, :obj:`num_layers` below 0,
-            :obj:`form` is unknown, or an example has no word of a response.
+            :obj:`form` is unknown, or an example has no response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data

@@ -64,7 +64,7 @@ class DUA(SMN):
 
     Raises:
         ValueError: If :obj:`max_words` is below 5, another size below 1 or no whole number, :obj:`form` is
-            unknown, or an example has no word of a response.
+            unknown, or an example has no response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data

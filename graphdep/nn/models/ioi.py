@@ -93,7 +93,7 @@ class IOI(MatchingModel):
 
     Raises:
         ValueError: If :obj:`max_words`, :obj:`max_turns` or :obj:`num_layers` is below 1, :obj:`objective` or
-            :obj:`form` is unknown, or an example has no word of a response.
+            :obj:`form` is unknown, or an example has no response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data

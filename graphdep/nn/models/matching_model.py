@@ -29,7 +29,8 @@ class MatchingModel(nn.Module):
     the sigmoid of the difference of their logits, which is what a model here gives.
 
     Texts are the words alone: [CLS], [EOU] and [SEP] are not read, an utterance without words is no turn, and
-    an example may have any number of turns, none among them, of which the last :obj:`max_turns` are read.
+    an example may have any number of turns, none among them, of which the last :obj:`max_turns` are read. A
+    response without words, such as a message of blanks, is a single word whose vector is zeros.
     Words behind the end of a text and turns behind the end of a context are zeros and change nothing. A
     subclass defines :meth:`match`.
 
@@ -55,7 +56,7 @@ class MatchingModel(nn.Module):
 
     Raises:
         ValueError: If :obj:`max_words` or :obj:`max_turns` is no whole number or below 1, or an example has
-            no word of a response.
+            no response, or several.
 
     Example:
         >>> from graphdep.nn.models import SMN, MatchingModel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -10,10 +12,13 @@ from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.models._utterances import words_of
+from graphdep.nn.models._utterances import example_of, words_of
 from graphdep.nn.models.context_encoder import example_bounds
 
-READOUTS = ("cls", "mean")
+READOUTS = ("cls", "mean", "pair")
+_FEATURES = {"cls": 1, "mean": 1, "pair": 4}
+_STD = 0.02  # BERT's
+_ONE_LAYER = 2  # modules: dropout and the layer
 Loss = tuple[Tensor, int]
 """A mean, and over how many items."""
 
@@ -39,11 +44,24 @@ class SelectionModel(nn.Module):
     words, such as MiniLM's, has to be learnt anew, for which a few thousand pairs do not do: the means of the
     encoder before its training then rank better than the state of [CLS] after it.
 
+    With ``readout="pair"`` the means :math:`\mathbf{u}` of the words of the context and :math:`\mathbf{v}` of
+    those of the response are compared as sentence encoders compare theirs (`InferSent
+    <https://arxiv.org/abs/1705.02364>`_), which is no part of the paper either:
+
+    .. math::
+        g(c, r) = \sigma\big(\mathbf{W} [\mathbf{u}; \mathbf{v}; |\mathbf{u} - \mathbf{v}|; \mathbf{u} \odot
+        \mathbf{v}] + b\big)
+
+    A mean over both texts at once does not tell them apart: how alike they are, which such an encoder knows
+    before its training, then has to be learnt anew in its attention. With one layer :math:`\mathbf{W}` starts
+    as zeros, and as .02 of :math:`\mathbf{u} \odot \mathbf{v}`: training starts at the ranking by scalar
+    products.
+
     Args:
         encoder: Gives node states; has :attr:`hidden_channels`.
         mlp_layers: Number of linear layers. (default: :obj:`1`, Eq. 2)
         dropout: Dropout probability of what the last linear layer reads. (default: :obj:`0.1`)
-        readout: ``"cls"``, or ``"mean"`` over words. (default: ``"cls"``, Eq. 2)
+        readout: ``"cls"``, ``"mean"`` over words, or ``"pair"`` of means. (default: ``"cls"``, Eq. 2)
 
     Shapes:
         - data: a batch of :math:`B` examples, for ``"cls"`` with a CLS node each, or one example; output:
@@ -73,8 +91,9 @@ class SelectionModel(nn.Module):
         self.readout = readout
         size: int = encoder.hidden_channels  # type: ignore[assignment]
         self.encoder = encoder
-        hidden = [module for _ in range(mlp_layers - 1) for module in (nn.Linear(size, size), nn.Tanh())]
-        self.mlp = nn.Sequential(*hidden, Dropout(dropout), nn.Linear(size, 1))
+        sizes = [_FEATURES[readout] * size, *[size] * (mlp_layers - 1)]
+        hidden = [module for pair in pairwise(sizes) for module in (nn.Linear(*pair), nn.Tanh())]
+        self.mlp = nn.Sequential(*hidden, Dropout(dropout), nn.Linear(sizes[-1], 1))
         self._reset_mlp()  # the encoder comes with its weights
 
     def reset_parameters(self) -> None:
@@ -87,16 +106,29 @@ class SelectionModel(nn.Module):
     def _reset_mlp(self) -> None:
         for module in self.mlp:
             if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=0.02)
+                nn.init.normal_(module.weight, std=_STD)
                 nn.init.zeros_(module.bias)
+        if self.readout == "pair" and len(self.mlp) == _ONE_LAYER:
+            blocks = self.mlp[-1].weight.data.chunk(_FEATURES["pair"], dim=-1)
+            for block, start in zip(blocks, (0.0, 0.0, 0.0, _STD)):
+                block.fill_(start)
 
     def forward(self, data: Data) -> Tensor:
         return self.score(data, self.encoder(data))
 
     def score(self, data: Data, x: Tensor) -> Tensor:
         """The logits of examples, of the states of their nodes."""
-        read = _word_means(data, x) if self.readout == "mean" else x.index_select(0, cls_nodes(data))
-        return self.mlp(read).squeeze(-1)
+        return self.mlp(self._read(data, x)).squeeze(-1)
+
+    def _read(self, data: Data, x: Tensor) -> Tensor:
+        if self.readout == "cls":
+            return x.index_select(0, cls_nodes(data))
+        words = words_of(data)
+        if self.readout == "mean":
+            return _word_means(data, x, words)
+        response = _of_response(data)[words]
+        u, v = (_word_means(data, x, words[side]) for side in (~response, response))
+        return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)
 
     def training_losses(self, data: Data) -> tuple[Tensor, dict[str, Loss]]:
         """The logits of the pairs of a training batch, and by its name each further loss that a model of
@@ -108,11 +140,18 @@ class SelectionModel(nn.Module):
         return f"readout={self.readout!r}"
 
 
-def _word_means(data: Data, x: Tensor) -> Tensor:
-    """The mean over the nodes of words of every example; zeros where there are none."""
-    words = words_of(data)
-    batch = data.get("batch")
-    example = torch.zeros_like(words) if batch is None else batch[words]
+def _of_response(data: Data) -> Tensor:
+    """Which nodes are of the last utterance of their example: not those of segment 1, where segments are
+    speakers.
+    """
+    example = example_of(data)
+    last = scatter(data.utterance, example, dim_size=example_bounds(data).numel() - 1, reduce="max")
+    return data.utterance == last[example]
+
+
+def _word_means(data: Data, x: Tensor, words: Tensor) -> Tensor:
+    """The mean over some nodes of every example; zeros where there are none."""
+    example = example_of(data)[words]
     return scatter(x[words], example, dim_size=example_bounds(data).numel() - 1, reduce="mean")
 
 

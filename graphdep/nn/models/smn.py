@@ -72,7 +72,7 @@ class SMN(MatchingModel):
 
     Raises:
         ValueError: If :obj:`max_words` is below 5, another size below 1 or no whole number,
-            :obj:`accumulation` is unknown, or an example has no word of a response.
+            :obj:`accumulation` is unknown, or an example has no response.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data

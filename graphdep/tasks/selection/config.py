@@ -19,7 +19,7 @@ from graphdep.training.family.train_config import TrainConfig
 # Of the layer, which is not imported for it.
 _BLOCKS = ("attention", "bert")
 _MASKS = ("additive", "multiplicative")
-_READOUTS = ("cls", "mean")
+_READOUTS = ("cls", "mean", "pair")
 _DIRECTIONS = ("ancestors", "descendants", "both")
 
 
@@ -53,9 +53,9 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
             ``"none"``, see ``graphdep.transforms.PRESETS["sia"]``. (default: ``"example"``)
         mlp_layers: Linear layers between [CLS] and the score; Eq. 2 has one. (default: :obj:`1`)
         readout: What they read, of any encoder and of SIA on it: ``"cls"``, the state of [CLS] as in Eq. 2,
-            or ``"mean"``, the mean over all pieces of context and response, without special nodes. With few
-            pairs [CLS] stays as good as untrained, where it was no sentence vector before
-            (:class:`~graphdep.nn.models.SelectionModel`). (default: ``"cls"``)
+            ``"mean"``, the mean over all pieces of context and response, without special nodes, or
+            ``"pair"``, the means of both compared. With few pairs [CLS] stays as good as untrained, where it
+            was no sentence vector before (:class:`~graphdep.nn.models.SelectionModel`). (default: ``"cls"``)
         max_length: Words, or pieces of a pretrained encoder, of context and response together at most; the
             context loses its first ones. (default: :obj:`256`, but :obj:`600` of the models that
             match each utterance with the response)

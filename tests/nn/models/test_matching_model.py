@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 
 import pytest
@@ -125,11 +126,28 @@ def test_a_context_without_words_has_a_score(model: MatchingModel) -> None:
     model.zero_grad()
 
 
-def test_a_response_must_have_words(model: MatchingModel) -> None:
+def test_a_response_without_words_is_a_word_of_zeros(model: MatchingModel) -> None:
+    """As UbuntuIRC has them: messages of blanks."""
+    given = [word_dialogue(["a"], "b c"), word_dialogue(["a b", "c"], ""), word_dialogue([], "")]
+    found = model(Batch.from_data_list(given))
+    torch.testing.assert_close(found, torch.cat([model(one) for one in given]), rtol=0, atol=1e-10)
+    zeros = copy.deepcopy(model)
+    with torch.no_grad():
+        zeros.encoder.word.weight[VOCAB.id_of("j")] = 0
+    torch.testing.assert_close(zeros(word_dialogue(["a b", "c"], "j")), found[1:2])
+    found.sum().backward()
+    assert all(p.grad is None or bool(p.grad.isfinite().all()) for p in model.parameters())
+    model.zero_grad()
+
+
+def test_an_example_must_have_one_response(model: MatchingModel) -> None:
     data = word_dialogue(["a b"], "c")
-    data.node_type[data.segment == 1] = int(NodeType.SEP)
-    with pytest.raises(ValueError, match=r"an example has one response with words \(got 0 in 1\)"):
+    data.segment[:] = 0
+    with pytest.raises(ValueError, match=r"an example has one response \(got 0 in 1\)"):
         model(Batch.from_data_list([word_dialogue(["a"], "b"), data]))
+    data.segment[:] = 1
+    with pytest.raises(ValueError, match=r"an example has one response \(got 2 in 0\)"):
+        model(data)
 
 
 def test_it_learns_on(model: MatchingModel) -> None:

@@ -59,6 +59,45 @@ def test_means_of_words() -> None:
     assert "readout='mean'" in str(model)
 
 
+def utterances(kinds: list[NodeType], utterance: list[int], first: int) -> Data:
+    data = example(kinds, first)
+    data.utterance = torch.tensor(utterance)
+    return data
+
+
+def test_pairs_of_means() -> None:
+    model = make(readout="pair")
+    eou = NodeType.EOU
+    examples = [
+        utterances([CLS, WORD, eou, WORD, SEP, WORD, WORD, SEP], [0, 0, 0, 1, 1, 2, 2, 2], 0),
+        utterances([CLS, SEP, WORD, SEP], [0, 0, 1, 1], 4),  # a context without words
+        utterances([CLS, WORD, SEP, SEP], [0, 0, 0, 1], 1),  # a response without words
+    ]
+    table, lin, none = model.encoder.table.weight, model.mlp[-1], torch.zeros(6).double()
+    sides = [(table[[1, 3]].mean(dim=0), table[[5, 6]].mean(dim=0)), (none, table[6]), (table[2], none)]
+    features = torch.stack([torch.cat([u, v, (u - v).abs(), u * v]) for u, v in sides])
+    expected = features @ lin.weight[0] + lin.bias[0]
+    torch.testing.assert_close(model(Batch.from_data_list(examples)), expected)
+    torch.testing.assert_close(torch.cat([model(one) for one in examples]), expected)
+    segments = [one.clone() for one in examples]
+    for one in segments:  # of speakers, who take turns
+        one.segment = one.utterance % 2
+    torch.testing.assert_close(model(Batch.from_data_list(segments)), expected)
+    deep = make(readout="pair", mlp_layers=2)
+    first, last = (module for module in deep.mlp if isinstance(module, nn.Linear))
+    assert (first.in_features, first.out_features, last.in_features) == (24, 6, 6)
+
+
+def test_pairs_start_as_scalar_products() -> None:
+    model = SelectionModel(Lookup(), readout="pair").eval()
+    data = utterances([CLS, WORD, WORD, SEP, WORD, SEP], [0, 0, 0, 0, 1, 1], 0)
+    table = model.encoder.table.weight
+    expected = 0.02 * (table[[1, 2]].mean(dim=0) @ table[4])
+    torch.testing.assert_close(model(data), expected.view(1))
+    weight = SelectionModel(Lookup(), readout="pair", mlp_layers=2).mlp[-1].weight
+    assert weight.unique().numel() > 1  # as of any other read-out
+
+
 def test_more_layers() -> None:
     model = make(mlp_layers=3)
     lins = [module for module in model.mlp if isinstance(module, nn.Linear)]
@@ -84,7 +123,7 @@ def test_dropout_and_reset() -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match=r"'mlp_layers' must be at least 1 \(got 0\)"):
         make(mlp_layers=0)
-    with pytest.raises(ValueError, match=r"'readout' must be one of cls, mean \(got 'max'\)"):
+    with pytest.raises(ValueError, match=r"'readout' must be one of cls, mean, pair \(got 'max'\)"):
         make(readout="max")
     good = example([CLS, SEP])
     for kinds, count in (([WORD, SEP], 0), ([CLS, WORD, CLS], 2)):
