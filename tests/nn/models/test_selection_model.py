@@ -88,16 +88,6 @@ def test_pairs_of_means() -> None:
     assert (first.in_features, first.out_features, last.in_features) == (24, 6, 6)
 
 
-def test_pairs_start_as_scalar_products() -> None:
-    model = SelectionModel(Lookup(), readout="pair").eval()
-    data = utterances([CLS, WORD, WORD, SEP, WORD, SEP], [0, 0, 0, 0, 1, 1], 0)
-    table = model.encoder.table.weight
-    expected = 0.02 * (table[[1, 2]].mean(dim=0) @ table[4])
-    torch.testing.assert_close(model(data), expected.view(1))
-    weight = SelectionModel(Lookup(), readout="pair", mlp_layers=2).mlp[-1].weight
-    assert weight.unique().numel() > 1  # as of any other read-out
-
-
 def test_more_layers() -> None:
     model = make(mlp_layers=3)
     lins = [module for module in model.mlp if isinstance(module, nn.Linear)]

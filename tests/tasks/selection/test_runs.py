@@ -254,15 +254,17 @@ def test_an_encoder_with_too_few_positions_is_refused_before_the_corpus_is_built
 
 
 @pytest.mark.parametrize("encoder", ["transformer", "bert"])
-@pytest.mark.parametrize("model", ["bert", "bert-sia"])
-def test_the_mean_of_words_in_place_of_cls(model, encoder, pools, folder, tmp_path):
+@pytest.mark.parametrize(
+    ("model", "readout"), [("bert", "mean"), ("bert-sia", "mean"), ("bert-ums-sia", "pair")]
+)
+def test_other_states_are_read_in_place_of_cls(model, readout, encoder, pools, folder, tmp_path):
     own = {**pools, "max_epochs": 1, **({"encoder": folder} if encoder == "bert" else {})}
-    config = TrainConfig.of(model, readout="mean", **own)
+    config = TrainConfig.of(model, readout=readout, **own)
     result = train(config, tmp_path)
     found = evaluate_own(tmp_path / "best.ckpt")
     assert found["metrics"]["test_MRR"] == result["metrics"]["test_MRR"]
     task, state = load_task(tmp_path / "best.ckpt")
-    assert (task.model.readout, state.config.readout) == ("mean", "mean")
+    assert (task.model.readout, state.config.readout) == (readout, readout)
     assert result["parameters"] == sum(p.numel() for p in task.parameters())
 
 
