@@ -42,10 +42,10 @@ class StructuralDialogueModel(SelectionModel):
     their right, a verb without a subject takes that of a verb above it, and a pair has ten triples at most;
     here any governor counts, wherever the two stand, and there is no limit.
 
-    Examples have the layout of SIA's paper, and pairs are scored by [CLS] as it is: in the public code the
-    response stands before the context, and BERT's pooler reads [CLS]. It trains with examples of 384 nodes, a
-    rate of 3e-5, batches of 64 and two epochs; the preset has the settings of BERT-FP's code (256, 1e-5, 32,
-    two), as the rows that it is compared with.
+    Examples have the layout of SIA's paper, and with ``readout="cls"`` pairs are scored by [CLS] as it is: in
+    the public code the response stands before the context, and BERT's pooler reads [CLS]. It trains with
+    examples of 384 nodes, a rate of 3e-5, batches of 64 and two epochs; the preset has the settings of
+    BERT-FP's code (256, 1e-5, 32, two), as the rows that it is compared with.
 
     That the method is for a further pre-training as well, with masked words, is not built: go on from
     :class:`PostTrainingModel`'s encoder instead.
@@ -86,7 +86,8 @@ class StructuralDialogueModel(SelectionModel):
     ) -> None:
         count("places", places, 2)
         super().__init__(encoder, mlp_layers=mlp_layers, dropout=dropout, readout=readout)
-        self.order = nn.Linear(self.mlp[-1].in_features, places)  # type: ignore[arg-type]
+        size: int = encoder.hidden_channels  # type: ignore[assignment]
+        self.order = nn.Linear(size, places)
         subjects, objects = _ids(SUBJECTS), _ids(OBJECTS)
         self.register_buffer("subjects", subjects, persistent=False)
         self.register_buffer("objects", objects, persistent=False)

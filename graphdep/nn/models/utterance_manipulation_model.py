@@ -35,10 +35,11 @@ class UtteranceManipulationModel(SelectionModel):
     of their own added to it, drawn at random. The public code adds three tokens with random vectors to the
     table instead. All that is scored later has none of them.
 
-    Examples have the layout of SIA's paper, and pairs are scored by [CLS] as it is: the public code puts its
-    [EOT] behind the response and behind the utterance that is asked for as well, where here is [SEP] alone.
-    It trains with examples of 512 nodes, a rate of 3e-5, dropout of .2, five epochs and no weight decay; the
-    preset has the settings of BERT-FP's code (256, 1e-5, .1, two, .01), as the rows that it is compared with.
+    Examples have the layout of SIA's paper; with ``readout="cls"`` pairs are scored by [CLS] as it is: the
+    public code puts its [EOT] behind the response and behind the utterance that is asked for as well, where
+    here is [SEP] alone. It trains with examples of 512 nodes, a rate of 3e-5, dropout of .2, five epochs and
+    no weight decay; the preset has the settings of BERT-FP's code (256, 1e-5, .1, two, .01), as the rows that
+    it is compared with.
 
     Args:
         encoder: As of :class:`SelectionModel`; it is given marks

@@ -51,11 +51,12 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
             (default: ``"ancestors"``)
         special: What special nodes see and are seen by in SIA's layers: ``"example"``, ``"cls"`` or
             ``"none"``, see ``graphdep.transforms.PRESETS["sia"]``. (default: ``"example"``)
-        mlp_layers: Linear layers between [CLS] and the score; Eq. 2 has one. (default: :obj:`1`)
+        mlp_layers: Linear layers between what is read and the score; Eq. 2 has one. (default: :obj:`1`)
         readout: What they read, of any encoder and of SIA on it: ``"cls"``, the state of [CLS] as in Eq. 2,
             ``"mean"``, the mean over all pieces of context and response, without special nodes, or
-            ``"pair"``, the means of both compared. With few pairs [CLS] stays as good as untrained, where it
-            was no sentence vector before (:class:`~graphdep.nn.models.SelectionModel`). (default: ``"cls"``)
+            ``"pair"``, the means u and v of either side as [u; v; abs(u - v); u * v]. With few pairs [CLS]
+            stays as good as untrained, where it was no sentence vector before
+            (:class:`~graphdep.nn.models.SelectionModel`). (default: ``"cls"``)
         max_length: Words, or pieces of a pretrained encoder, of context and response together at most; the
             context loses its first ones. (default: :obj:`256`, but :obj:`600` of the models that
             match each utterance with the response)

@@ -128,7 +128,7 @@ def test_a_context_without_words_has_a_score(model: MatchingModel) -> None:
 
 def test_a_response_without_words_is_a_word_of_zeros(model: MatchingModel) -> None:
     """As UbuntuIRC has them: messages of blanks."""
-    given = [word_dialogue(["a"], "b c"), word_dialogue(["a b", "c"], ""), word_dialogue([], "")]
+    given = [word_dialogue([], ""), word_dialogue(["a b", "c"], ""), word_dialogue(["a"], "b c")]
     found = model(Batch.from_data_list(given))
     torch.testing.assert_close(found, torch.cat([model(one) for one in given]), rtol=0, atol=1e-10)
     zeros = copy.deepcopy(model)
@@ -143,8 +143,9 @@ def test_a_response_without_words_is_a_word_of_zeros(model: MatchingModel) -> No
 def test_an_example_must_have_one_response(model: MatchingModel) -> None:
     data = word_dialogue(["a b"], "c")
     data.segment[:] = 0
+    longer = word_dialogue(["a", "b", "c"], "b")
     with pytest.raises(ValueError, match=r"an example has one response \(got 0 in 1\)"):
-        model(Batch.from_data_list([word_dialogue(["a"], "b"), data]))
+        model(Batch.from_data_list([longer, data]))
     data.segment[:] = 1
     with pytest.raises(ValueError, match=r"an example has one response \(got 2 in 0\)"):
         model(data)

@@ -255,7 +255,8 @@ def test_an_encoder_with_too_few_positions_is_refused_before_the_corpus_is_built
 
 @pytest.mark.parametrize("encoder", ["transformer", "bert"])
 @pytest.mark.parametrize(
-    ("model", "readout"), [("bert", "mean"), ("bert-sia", "mean"), ("bert-ums-sia", "pair")]
+    ("model", "readout"),
+    [("bert", "mean"), ("bert-sia", "mean"), ("bert-ums-sia", "pair"), ("bert-spider", "pair")],
 )
 def test_other_states_are_read_in_place_of_cls(model, readout, encoder, pools, folder, tmp_path):
     own = {**pools, "max_epochs": 1, **({"encoder": folder} if encoder == "bert" else {})}
