@@ -77,6 +77,7 @@ def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
     empty = _empty_responses(data, example[is_response], num_examples)
     turns = int(data.utterance.max()) + 1
     key = torch.cat([example * turns + utterance, empty * turns + turns - 1])
+    # Words stand in the order of their texts: only a response that was added moves, to its example's end.
     key, order = key.sort(stable=True)
     words = torch.cat([words, words.new_zeros(empty.numel(), words.size(-1))])[order]
     is_response = torch.cat([is_response, torch.ones_like(empty, dtype=torch.bool)])[order]
@@ -93,7 +94,9 @@ def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
 
 
 def _empty_responses(data: Data, examples: Tensor, num_examples: int) -> Tensor:
-    """The examples whose response has nodes but no word, as a message of blanks has."""
+    """The examples whose response has nodes but no word, as a message of blanks has; ``examples`` are those
+    of the words of responses.
+    """
     there = torch.bincount(example_of(data)[data.segment == 1], minlength=num_examples)
     worded = torch.bincount(examples, minlength=num_examples)
     return ((there > 0) & (worded == 0)).nonzero().view(-1)
