@@ -196,8 +196,8 @@ def equal_runs(bench: Bench) -> dict[str, Any]:
             for _ in range(2):
                 torch.manual_seed(0)
                 runs.append(run_backend("triton", inputs))
-            same = all(torch.equal(runs[0][key], runs[1][key]) for key in runs[0])
-            assert same, f"{name}, dropout {dropout_p}: two runs differ"
+            differ = [key for key in runs[0] if not torch.equal(runs[0][key], runs[1][key])]
+            assert not differ, f"{name}, dropout {dropout_p}: two runs differ in {', '.join(differ)}"
             found[f"{name}, dropout {dropout_p}"] = True
     return found
 

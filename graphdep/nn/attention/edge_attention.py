@@ -14,7 +14,7 @@ from graphdep.nn.attention.dispatch import auto_backend, check_backend
 from graphdep.nn.attention.fused.fused_attention import fused_attention, missing, refusal
 from graphdep.nn.attention.layout import Adj, AttentionLayout
 from graphdep.nn.attention.reference import reference_attention
-from graphdep.nn.attention.relation_vectors import RelationVectors
+from graphdep.nn.attention.relation_vectors import RelationVectors, add_rows
 from graphdep.nn.attention.segment import HAS_SCATTER, segment_attention
 from graphdep.nn.attention.tiles import AttentionTiles
 from graphdep.nn.attention.whole import serves_whole, whole_attention
@@ -266,8 +266,7 @@ def _sum_edge_values(edge_value: Tensor | RelationVectors, alpha: Tensor, layout
     target = layout.edge_index[1]
     if isinstance(edge_value, RelationVectors):
         return edge_value.sum(alpha, target, layout.num_nodes)
-    zeros = alpha.new_zeros(layout.num_nodes, *edge_value.shape[1:])
-    return zeros.index_add(0, target, alpha.unsqueeze(-1) * edge_value.to(alpha.dtype))
+    return add_rows(alpha.unsqueeze(-1) * edge_value.to(alpha.dtype), target, layout.num_nodes)
 
 
 def _write_out(

@@ -8,6 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+#: Padded pairs up to which all examples are one block: on a GPU they are computed before the kernels of
+#: another block are launched.
+ONE_BLOCK = {"cuda": 2**20}
+
 
 @torch.compiler.disable  # sizes of blocks are data: tracing them would compile anew for every batch
 def packed_attention(
@@ -54,8 +58,11 @@ def packed_attention(
         raise ValueError(f"'layout' must be a PackedLayout or the pair (query_ptr, key_ptr) (got {kind})")
     layout.check(query.size(0), key.size(0), causal)
     outputs = [_attend(query, key, value, block, causal, dropout_p) for block in layout.blocks]
-    zero = query.new_zeros(1, *query.shape[1:])  # for queries that see nothing
-    return torch.cat([*(out.to(query.dtype) for out in outputs), zero]).index_select(0, layout.back)
+    outputs = [out.to(query.dtype) for out in outputs]
+    if layout.has_blind:
+        outputs.append(query.new_zeros(1, *query.shape[1:]))
+    rows = outputs[0] if len(outputs) == 1 else torch.cat(outputs)
+    return rows.index_select(0, layout.back)
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,9 @@ class Block:
 class PackedLayout:
     """The padded blocks of two packed batches, prepared once for all layers.
 
+    Examples of similar length share a block; on a GPU all do, while the padding costs less than launching
+    the kernels of another block.
+
     Args:
         query_ptr, key_ptr: Where the rows of each example start and end, ``[num_examples + 1]``.
 
@@ -99,7 +109,7 @@ class PackedLayout:
         self.blocks: list[Block] = []
         back = torch.full((self.num_queries,), -1)
         used = 0
-        for examples in _similar(sizes):
+        for examples in _similar(sizes, ONE_BLOCK.get(device.type, 0)):
             shape = (examples.numel(), *sizes[:, examples].amax(dim=1).tolist())
             query, query_mask = _places(query_ptr[examples], sizes[0, examples], shape[1])
             key, key_mask = _places(key_ptr[examples], sizes[1, examples], shape[2])
@@ -108,6 +118,7 @@ class PackedLayout:
             used += query.numel()
             mask = None if bool(key_mask.all()) else key_mask[:, None, None].to(device)
             self.blocks.append(Block(shape, query.to(device), key.to(device), mask))
+        self.has_blind = used == 0 or bool((back < 0).any())
         self.back = back.where(back >= 0, torch.tensor(used)).to(device)  # the row of zeros is the last
 
     def __repr__(self) -> str:
@@ -125,14 +136,17 @@ class PackedLayout:
             raise ValueError("'causal' needs as many keys as queries in every example")
 
 
-def _similar(sizes: Tensor) -> list[Tensor]:
-    """Groups of examples whose numbers of queries, and of keys, differ by a factor of about 2 at most.
+def _similar(sizes: Tensor, one_block: int) -> list[Tensor]:
+    """Groups of examples whose numbers of queries, and of keys, differ by a factor of about 2 at most; or one
+    of all, if that is no more than so many pairs.
 
     Examples without queries or keys are in none.
     """
     some = (sizes > 0).all(dim=0).nonzero().view(-1)
     if some.numel() == 0:
         return []
+    if some.numel() * int(sizes[:, some].amax(dim=1).prod()) <= one_block:
+        return [some]
     step = sizes[:, some].double().log2().round().long()
     _, group = step.unique(dim=1, return_inverse=True)
     return [some[group == number] for number in range(int(group.max()) + 1)]

@@ -83,14 +83,9 @@ class RelationVectors(NamedTuple):
         """
         alpha, used = alpha.to(self.weight.dtype), self._used()
         if not used._is_shorter(num_nodes):
-            zeros = self.weight.new_zeros(num_nodes, *self.shape[1:])
-            return zeros.index_add(0, node, alpha.unsqueeze(-1) * self.expand())
-        zeros = self.weight.new_zeros(num_nodes * self.heads * used.weight.size(0))
-        place = used._place(node)
-        if zeros.is_cuda:  # sorted: sums in one order each time
-            of_relation = zeros.index_put((place,), alpha.reshape(-1), accumulate=True)
-        else:
-            of_relation = zeros.index_add(0, place, alpha.reshape(-1))
+            return add_rows(alpha.unsqueeze(-1) * self.expand(), node, num_nodes)
+        places = num_nodes * self.heads * used.weight.size(0)
+        of_relation = add_rows(alpha.reshape(-1), used._place(node), places)
         with torch.autocast(alpha.device.type, enabled=False):
             return of_relation.view(num_nodes, self.heads, -1) @ used.weight
 
@@ -117,3 +112,11 @@ def pick_rows(table: Tensor, row: Tensor) -> Tensor:
     if not table.is_cuda:  # two to four times as fast there
         return table.index_select(0, row)
     return F.embedding(row, table.view(table.size(0), -1)).view(*row.shape, *table.shape[1:])
+
+
+def add_rows(rows: Tensor, to: Tensor, count: int) -> Tensor:
+    """The sum of the rows, or numbers, that go to each of so many places; on CUDA in one order each time."""
+    zeros = rows.new_zeros(count, *rows.shape[1:])
+    if rows.is_cuda:  # which sorts; index_add adds as its threads come
+        return zeros.index_put((to,), rows, accumulate=True)
+    return zeros.index_add(0, to, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -70,7 +71,12 @@ class AttentionTiles:
     @property
     def tensors(self) -> list[Tensor]:
         """All tensors, in the order of the fields."""
-        return [getattr(self, name) for name in TENSORS]
+        return [*self.by_name.values()]
+
+    @cached_property
+    def by_name(self) -> dict[str, Tensor]:
+        """All tensors by the names of their fields."""
+        return {name: getattr(self, name) for name in TENSORS}
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> AttentionTiles:
         """The same on a device."""

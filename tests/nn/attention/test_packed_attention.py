@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 import torch
 from hypothesis import given
@@ -8,7 +10,7 @@ from torch import Tensor
 from torch_geometric.utils import cumsum
 
 from graphdep.nn.attention import packed_attention
-from graphdep.nn.attention.packed_attention import PackedLayout
+from graphdep.nn.attention.packed_attention import ONE_BLOCK, PackedLayout
 
 SIZES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=6)
 
@@ -40,8 +42,8 @@ def slow(
     return out
 
 
-@given(SIZES, st.booleans())
-def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: bool) -> None:
+@given(SIZES, st.booleans(), st.sampled_from([0, 2**20]))
+def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: bool, one_block: int) -> None:
     if causal:
         sizes = [(queries, queries) for queries, _ in sizes]
     q, k, v, *ptr = make(sizes)
@@ -49,7 +51,8 @@ def test_equals_one_query_after_the_other(sizes: list[tuple[int, int]], causal: 
     for attend in (packed_attention, slow):
         leaves = [x.clone().requires_grad_() for x in (q, k, v)]
         bounds = ptr if attend is slow else [tuple(ptr)]
-        out = attend(*leaves, *bounds, causal=causal)
+        with patch.dict(ONE_BLOCK, cpu=one_block):  # as on a GPU
+            out = attend(*leaves, *bounds, causal=causal)
         out = out + 0 * torch.cat(leaves).sum()  # where nothing sees anything, there is no gradient otherwise
         grads = torch.autograd.grad(out, leaves, states(q.size(0), seed=9))
         results.append((out, *grads))
@@ -126,3 +129,12 @@ def test_wrong_input() -> None:
         packed_attention(q, k, v, (ptr[0], torch.tensor([0, 1, 3])))
     with pytest.raises(ValueError, match=r"'dropout_p' must be between 0 and 1 \(got 2\)"):
         packed_attention(q, k, v, tuple(ptr), dropout_p=2)
+
+
+def test_a_gpu_has_one_block_unless_padding_costs_more_than_a_launch() -> None:
+    ptr = cumsum(torch.tensor([1, 9, 40]))
+    with patch.dict(ONE_BLOCK, cpu=3 * 40 * 40):
+        assert [block.shape for block in PackedLayout(ptr, ptr).blocks] == [(3, 40, 40)]
+    with patch.dict(ONE_BLOCK, cpu=3 * 40 * 40 - 1):
+        assert len(PackedLayout(ptr, ptr).blocks) == 3
+    assert [*ONE_BLOCK] == ["cuda"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from graphdep.nn.attention.tiles import AttentionTiles
+from graphdep.nn.attention.tiles import TENSORS, AttentionTiles
 
 INSTALLED = find_spec("triton") is not None
 #: Whether kernels run under Triton's interpreter, on the CPU; Triton itself looks when it is first imported.
@@ -19,7 +21,7 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 MOST_CHANNELS = 128
 
 # Schema and implementations of their own, and autograd outside: a call costs half of what torch.library's
-# custom_op and register_autograd take. The kernels are imported when they are first called.
+# custom_op and register_autograd take.
 _LIBRARY = torch.library.Library("graphdep", "DEF")
 _LIBRARY.define(
     "fused_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor? score_scale, "
@@ -48,16 +50,11 @@ def fused_attention(
     seed = None
     if dropout_p > 0:  # on the device, from torch's generator: nothing waits for it
         seed = torch.randint(2**62, (1,), dtype=torch.int64, device=query.device)
+    states = (query, key.to(query.dtype), value.to(query.dtype), attn_bias, score_scale, seed)
+    # Only what traces has to see an operator of tensors; a call without one is a third shorter.
+    traced = torch.compiler.is_compiling() or type(query) is not Tensor
     out, alpha = _FusedAttention.apply(
-        query,
-        key.to(query.dtype),
-        value.to(query.dtype),
-        attn_bias,
-        score_scale,
-        seed,
-        dropout_p,
-        num_weights,
-        *tiles.tensors,
+        *states, dropout_p, num_weights, *(tiles.tensors if traced else (tiles,))
     )
     return out, alpha
 
@@ -100,6 +97,8 @@ def _refused_states(query: Tensor) -> str | None:
 
 
 class _FusedAttention(torch.autograd.Function):
+    """Of tiles, or for what traces of their tensors."""
+
     @staticmethod
     def forward(
         ctx: Any,
@@ -111,12 +110,18 @@ class _FusedAttention(torch.autograd.Function):
         seed: Tensor | None,
         dropout_p: float,
         num_weights: int,
-        *tiles: Tensor,
+        *tiles: Any,
     ) -> tuple[Tensor, Tensor]:
         states = (query, key, value, attn_bias, score_scale, seed)
-        out, alpha, lse = torch.ops.graphdep.fused_attention(*states, [*tiles], dropout_p, num_weights)
-        ctx.save_for_backward(*states, lse, *tiles)
         ctx.dropout_p, ctx.num_weights = dropout_p, num_weights
+        if isinstance(tiles[0], AttentionTiles):
+            out, alpha, lse = _launch().forward(*states, tiles[0].by_name, dropout_p, num_weights)
+            ctx.tiles = tiles[0].by_name
+            ctx.save_for_backward(*states, lse)
+        else:
+            out, alpha, lse = torch.ops.graphdep.fused_attention(*states, [*tiles], dropout_p, num_weights)
+            ctx.tiles = None
+            ctx.save_for_backward(*states, lse, *tiles)
         return out, alpha
 
     @staticmethod
@@ -124,33 +129,30 @@ class _FusedAttention(torch.autograd.Function):
         if torch.is_grad_enabled() and not torch.compiler.is_compiling():  # so under create_graph=True alone
             raise RuntimeError("backend='triton' has no second derivative: use backend='reference'")
         query, key, value, attn_bias, score_scale, seed, lse, *tiles = ctx.saved_tensors
-        grads = torch.ops.graphdep.fused_attention_backward(
-            grad_out,
-            grad_alpha if ctx.num_weights else None,
-            query,
-            key,
-            value,
-            attn_bias,
-            score_scale,
-            seed,
-            lse,
-            tiles,
-            ctx.dropout_p,
-        )
-        terms = (None if x is None else grad for x, grad in zip((attn_bias, score_scale), grads[3:]))
-        return (*grads[:3], *terms, *([None] * (3 + len(tiles))))
+        grads = (grad_out, grad_alpha if ctx.num_weights else None)
+        states = (query, key, value, attn_bias, score_scale, seed, lse)
+        if ctx.tiles is None:
+            found = torch.ops.graphdep.fused_attention_backward(*grads, *states, tiles, ctx.dropout_p)
+        else:
+            found = _launch().backward(*grads, *states, ctx.tiles, ctx.dropout_p)
+        terms = (None if x is None else grad for x, grad in zip((attn_bias, score_scale), found[3:]))
+        return (*found[:3], *terms, *([None] * (3 + max(len(tiles), 1))))
+
+
+@cache
+def _launch() -> Any:
+    """The module that has the kernels, which are imported when they are first called."""
+    return import_module("graphdep.nn.attention.fused.launch")
 
 
 def _forward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
-    from graphdep.nn.attention.fused.launch import forward
-
-    return forward(*args)
+    *states, tensors, dropout_p, num_weights = args
+    return _launch().forward(*states, dict(zip(TENSORS, tensors)), dropout_p, num_weights)
 
 
 def _backward(*args: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    from graphdep.nn.attention.fused.launch import backward
-
-    return backward(*args)
+    *states, tensors, dropout_p = args
+    return _launch().backward(*states, dict(zip(TENSORS, tensors)), dropout_p)
 
 
 def _forward_shapes(query: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:

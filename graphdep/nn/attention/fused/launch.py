@@ -16,7 +16,7 @@ from graphdep.nn.attention.fused.flash_kernel import (
     flash_forward,
 )
 from graphdep.nn.attention.fused.tile_kernel import tile_backward, tile_forward
-from graphdep.nn.attention.tiles import CSR_ROWS, TENSORS
+from graphdep.nn.attention.tiles import CSR_ROWS
 
 # So many warps a program, by its rows: where registers do not spill when compiled ahead of time for sm_80,
 # sm_90 and sm_120 (tests/nn/attention/fused/test_launch.py), not by measurement.
@@ -37,12 +37,11 @@ def forward(
     attn_bias: Tensor | None,
     score_scale: Tensor | None,
     seed: Tensor | None,
-    tensors: list[Tensor],
+    tiles: Tiles,
     dropout_p: float,
     num_weights: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Output, weights of ``num_weights`` explicit edges after dropout, logarithms of the rows' sums."""
-    tiles = dict(zip(TENSORS, tensors))
     num_nodes, heads, _ = query.shape
     states, common = _arguments(
         query, key, value, attn_bias, score_scale, seed, tiles, dropout_p, num_weights > 0
@@ -73,11 +72,10 @@ def backward(
     score_scale: Tensor | None,
     seed: Tensor | None,
     lse: Tensor,
-    tensors: list[Tensor],
+    tiles: Tiles,
     dropout_p: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Gradients of the states and the terms; empty where there is no such term."""
-    tiles = dict(zip(TENSORS, tensors))
     states, common = _arguments(
         query, key, value, attn_bias, score_scale, seed, tiles, dropout_p, grad_alpha is not None
     )
