@@ -126,9 +126,13 @@ def _work(pipe: Connection, log: Path) -> None:
 def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
     from graphdep.training.runner.run import train
 
-    splits = _splits(job.config, held)
-    start = time.monotonic()
-    result = train(job.config, job.folder, splits=splits, resume=True, title=job.title, console=console)
+    splits, frozen = _splits(job.config, held)
+    table, start = (job.design, job.key.digest), time.monotonic()
+    known = frozen.get(table) if job.config.pretrained else None
+    given: Any = {"splits": splits, "floor_frozen": known}
+    result = train(job.config, job.folder, resume=True, title=job.title, console=console, **given)
+    if floor := result.get("floor_frozen"):
+        frozen.setdefault(table, floor)
     return {**result, "seconds": time.monotonic() - start}
 
 
@@ -136,7 +140,10 @@ class _NoDataError(Exception):
     """A file of the data is not there."""
 
 
-def _splits(config: Any, held: dict[str, Any]) -> Any:
+def _splits(config: Any, held: dict[str, Any]) -> tuple[Any, dict[tuple[str, str], Mapping[str, float]]]:
+    """The data of a run; and what a pretrained encoder gets on them before it is trained, by table: it is the
+    same before each run.
+    """
     from graphdep.training.family.by_task import load_splits
 
     data = repr(sorted(config.data_settings().items()))
@@ -144,7 +151,7 @@ def _splits(config: Any, held: dict[str, Any]) -> Any:
         while len(held) >= _HELD:
             held.pop(next(iter(held)))
         try:
-            held[data] = load_splits(config)
+            held[data] = load_splits(config), {}
         except FileNotFoundError as error:
             raise _NoDataError(str(error)) from error
     return held[data]

@@ -66,3 +66,40 @@ def test_a_process_that_is_killed_is_replaced(worker, tmp_path):
     killed = worker.process.pid
     assert answer_of(worker, tmp_path, "killed").startswith("the process ended with code -9")
     assert answer_of(worker, tmp_path, "next")["pid"] != killed
+
+
+class Settings:
+    def __init__(self, data, pretrained=True):
+        self.data, self.pretrained = data, pretrained
+
+    def data_settings(self):
+        return {"data": self.data}
+
+
+def test_an_encoder_is_asked_once_for_all_runs_of_a_table_that_share_its_data(tmp_path, monkeypatch):
+    asked = []
+
+    def train(config, folder, *, splits, floor_frozen, **told):
+        if floor_frozen is None:
+            asked.append(folder.name)
+            floor_frozen = {"test_P@1": len(asked)} if config.pretrained else {}
+        return {"floor_frozen": floor_frozen}
+
+    monkeypatch.setattr("graphdep.training.runner.run.train", train)
+    monkeypatch.setattr("graphdep.training.family.by_task.load_splits", lambda config: config.data)
+    held = {}
+    runs = [
+        ("first", "table", Settings("a")),
+        ("words", "table", Settings("a", pretrained=False)),
+        ("same", "table", Settings("a")),
+        ("other table", "other", Settings("a")),
+        ("other data", "table", Settings("b")),
+        ("again", "table", Settings("a")),
+    ]
+    found = {}
+    for name, table, config in runs:
+        job = Job("design", RunKey(table, name, "", 0), config, tmp_path / name, name)
+        found[name] = module._run(job, held, None)["floor_frozen"]
+    assert asked == ["first", "words", "other table", "other data"]
+    assert found["first"] == found["same"] == found["again"]
+    assert found["words"] == {}
