@@ -116,7 +116,10 @@ def main(argv: list[str] | None = None) -> None:
         steps, machine = read(args.reports)
     except (OSError, ValueError, KeyError) as error:
         parser.error(str(error))
-    for name, rows in (("gpu-times.csv", [*times(steps)]), ("gpu-targets.csv", [*targets(steps)])):
+    for name, rows in (
+        ("gpu-times.csv", [*times(steps)]),
+        ("gpu-targets.csv", sorted(targets(steps), key=lambda row: row["part"] != "proof")),
+    ):
         if rows:
             write(args.results / name, rows, machine)
             print(args.results / name)

@@ -27,8 +27,8 @@ RATES = {
 }
 STEPS = [
     {"step": "memory", "ok": True, "found": {}},
-    {"step": "two runs", "ok": False, "error": "AssertionError: differ"},
     {"step": "speed: DRA", "ok": True, "found": {"times": TIMES, "targets": TARGETS}},
+    {"step": "two runs", "ok": False, "error": "AssertionError: differ"},
     {"step": "training: dra", "ok": True, "found": RATES},
 ]
 
@@ -73,8 +73,8 @@ def test_times_and_targets(gpu_tables: ModuleType, tmp_path: Path) -> None:
 
 
 def test_the_last_report_of_a_step_counts(gpu_tables: ModuleType, tmp_path: Path) -> None:
-    later = [STEPS[1] | {"ok": True}, {"step": "memory", "ok": False, "error": "not run: no time was left"}]
-    paths = [write(tmp_path / "a.json", STEPS[:2]), write(tmp_path / "b.json", later)]
+    later = [STEPS[2] | {"ok": True}, {"step": "memory", "ok": False, "error": "not run: no time was left"}]
+    paths = [write(tmp_path / "a.json", [STEPS[0], STEPS[2]]), write(tmp_path / "b.json", later)]
     gpu_tables.main([*paths, "--results", str(tmp_path)])
     assert [row["verdict"] for row in read(tmp_path / "gpu-targets.csv")] == ["met", "met"]
     assert not (tmp_path / "gpu-times.csv").exists()
