@@ -138,9 +138,12 @@ def score_split(
     config: TrainConfig,
     folder: Path | None = None,
     console: Console | None = None,
+    outputs: Outputs = (),
 ) -> SplitScores:
-    """All that is said of a split; what is worth keeping goes to ``folder``, and a bar to ``console``."""
-    outputs = _predict(task, splits, split, config, console)
+    """All that is said of a split; what is worth keeping goes to ``folder``, and a bar to ``console``. The
+    task's outputs are computed where there are none.
+    """
+    outputs = outputs or _predict(task, splits, split, config, console)
     family = family_of(config.task)
     tables = family.tables(task, splits, split, outputs)
     floor = family.floor(task, splits, split, outputs)

@@ -198,9 +198,11 @@ def _train(
     if not first:
         return None
     family_of(config.task).finish(load_task(checkpoint.best_path)[0], folder)
-    report.say(
-        f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in config.splits[1:])}"
-    )
+    if told.callbacks:  # one may have had other weights for a validation than are kept
+        checkpoint.best_outputs = ()
+    unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
+    if unseen:
+        report.say(f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in unseen)}")
     _draw_curves(folder / CURVES, values, checkpoint, report.title)
     result = _result(state, checkpoint, splits, found, floor_frozen, report.console)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
@@ -412,7 +414,8 @@ def _result(
     config = mine.config
     scored = SplitScores()
     for split in config.splits[1:]:
-        scored = scored | score_split(task, splits, split, config, run.folder, console)
+        seen = run.best_outputs if split == "val" else ()
+        scored = scored | score_split(task, splits, split, config, run.folder, console, seen)
     predicted = read_predictions(run.folder / PREDICTIONS)
     return {
         "task": config.task,

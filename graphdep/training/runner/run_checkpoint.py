@@ -12,7 +12,7 @@ import lightning as L
 from lightning.pytorch.callbacks import Checkpoint
 
 from graphdep.metrics import Metric
-from graphdep.training.family.learning_task import LearningTask
+from graphdep.training.family.learning_task import LearningTask, Outputs
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.training.runner.monitor import monitored_score
 
@@ -57,6 +57,7 @@ class RunCheckpoint(Checkpoint):
         self.lowest_loss = math.inf
         self._no_skill: tuple[float | None, ...] = ()  # the floor, once it was asked for
         self.best_scores: dict[str, float] = {}
+        self.best_outputs: Outputs = ()  # of the validation split, where this process has seen that epoch
         self.seconds: list[float] = []
         self.val_seconds: list[float] = []
         self._start = 0.0
@@ -125,6 +126,8 @@ class RunCheckpoint(Checkpoint):
         self._wait(value, float(trainer.callback_metrics["train_loss"]), cast(LearningTask, pl_module))
         if self.keeps(value):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
+            alone = trainer.world_size == 1  # else they stand in another order
+            self.best_outputs = cast(LearningTask, pl_module).val_outputs if alone else ()
             trainer.save_checkpoint(self.best_path)
         trainer.save_checkpoint(self.last_path)
         self._stop_if_done(trainer)
