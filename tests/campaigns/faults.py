@@ -86,8 +86,8 @@ def _closed_pipe(rng: random.Random, work: Work) -> Callable[[], object]:
 
 
 def _can_be_nobody() -> bool:
-    """Whether this is root, and others may enter the folders of the packages: whoever works in
-    ``/root`` has no one who can read there and not write.
+    """Whether this is root, and others may enter the folders of the packages: whoever works in ``/root`` has
+    no one who can read there and not write. Of Python's own modules most are loaded by then.
     """
     places = (sys.prefix, graphdep.__file__)
     folders = {

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-#: Padded pairs up to which all examples are one block: on a GPU they are computed before the kernels of
-#: another block are launched.
+#: Pairs, padding among them, up to which all examples are one block: on a GPU to compute so many takes less
+#: time than to launch the kernels of one more block.
 ONE_BLOCK = {"cuda": 2**20}
 
 

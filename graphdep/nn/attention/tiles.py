@@ -71,9 +71,9 @@ class AttentionTiles:
     @property
     def tensors(self) -> list[Tensor]:
         """All tensors, in the order of the fields."""
-        return [*self.by_name.values()]
+        return [getattr(self, name) for name in TENSORS]
 
-    @cached_property
+    @cached_property  # which torch.compile cannot trace under Python 3.11: it takes a lock
     def by_name(self) -> dict[str, Tensor]:
         """All tensors by the names of their fields."""
         return {name: getattr(self, name) for name in TENSORS}

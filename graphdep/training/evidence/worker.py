@@ -127,8 +127,9 @@ def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
     from graphdep.training.runner.run import train
 
     splits, frozen = _splits(job.config, held)
-    table, start = (job.design, job.key.digest), time.monotonic()
-    known = frozen.get(table) if job.config.pretrained else None
+    table, start = (job.design, job.key.digest, job.key.tune), time.monotonic()
+    asks = job.config.pretrained and job.config.floor_frozen
+    known = frozen.get(table) if asks else None
     given: Any = {"splits": splits, "floor_frozen": known}
     result = train(job.config, job.folder, resume=True, title=job.title, console=console, **given)
     if floor := result.get("floor_frozen"):
@@ -140,9 +141,9 @@ class _NoDataError(Exception):
     """A file of the data is not there."""
 
 
-def _splits(config: Any, held: dict[str, Any]) -> tuple[Any, dict[tuple[str, str], Mapping[str, float]]]:
-    """The data of a run; and what a pretrained encoder gets on them before it is trained, by table: it is the
-    same before each run.
+def _splits(config: Any, held: dict[str, Any]) -> tuple[Any, dict[tuple[str, ...], Mapping[str, float]]]:
+    """The data of a run; and what a pretrained encoder gets on them before it is trained, by table and
+    what is tried: it is the same before each run.
     """
     from graphdep.training.family.by_task import load_splits
 

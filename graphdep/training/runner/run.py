@@ -198,7 +198,7 @@ def _train(
     if not first:
         return None
     family_of(config.task).finish(load_task(checkpoint.best_path)[0], folder)
-    if told.callbacks:  # one may have had other weights for a validation than are kept
+    if not _validates_what_is_kept(config, task, told):
         checkpoint.best_outputs = ()
     unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
     if unseen:
@@ -207,6 +207,14 @@ def _train(
     result = _result(state, checkpoint, splits, found, floor_frozen, report.console)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
     return result
+
+
+def _validates_what_is_kept(config: TrainConfig, task: LearningTask, told: _Telling) -> bool:
+    """Whether a validation's outputs are those of the weights that are kept: a callback may have had others
+    then, and what a frozen encoder remembers differs in its last digits.
+    """
+    own = type(task).configure_callbacks is not L.LightningModule.configure_callbacks
+    return not (told.callbacks or own or getattr(config, "frozen", False))
 
 
 def _result_of_first(folder: Path) -> dict[str, Any]:

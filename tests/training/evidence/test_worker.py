@@ -70,7 +70,7 @@ def test_a_process_that_is_killed_is_replaced(worker, tmp_path):
 
 class Settings:
     def __init__(self, data, pretrained=True):
-        self.data, self.pretrained = data, pretrained
+        self.data, self.pretrained, self.floor_frozen = data, pretrained, True
 
     def data_settings(self):
         return {"data": self.data}

@@ -13,7 +13,7 @@ def test_validation_and_scoring_have_bars_of_their_own(tmp_path, tiny):
     train(TrainConfig.of("dt", **{**tiny, "max_epochs": 1}), tmp_path, console=console)
     for what in ("epoch 1/1", "validation", "scoring test"):
         assert what in shown.getvalue()
-    assert "scoring val" not in shown.getvalue()  # which it was by the validation
+    assert "scoring val" not in shown.getvalue()  # the validation has scored it
 
 
 def test_where_nobody_looks_there_is_none(tmp_path, tiny):

@@ -503,8 +503,11 @@ class Other(Callback):
 
 
 @pytest.mark.parametrize("callbacks", [(), (Other(),)])
-def test_scores_of_the_validation_split_are_those_of_the_weights_that_are_kept(tmp_path, config, callbacks):
-    result = train(config.replace(max_epochs=1), tmp_path, callbacks=callbacks)
+@pytest.mark.parametrize("how", [{"max_epochs": 1}, {"keep": "last"}, {"val_every": 2, "lr": 0.5}])
+def test_scores_of_the_validation_split_are_those_of_the_weights_that_are_kept(
+    tmp_path, config, callbacks, how
+):
+    result = train(config.replace(**how), tmp_path, callbacks=callbacks)
     places = {"root": config.root, "parser": config.parser}
     found = evaluate(tmp_path / "best.ckpt", "val", settings=places)["metrics"]
     assert found == {name: value for name, value in result["metrics"].items() if name.startswith("val_")}

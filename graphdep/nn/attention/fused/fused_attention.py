@@ -51,7 +51,7 @@ def fused_attention(
     if dropout_p > 0:  # on the device, from torch's generator: nothing waits for it
         seed = torch.randint(2**62, (1,), dtype=torch.int64, device=query.device)
     states = (query, key.to(query.dtype), value.to(query.dtype), attn_bias, score_scale, seed)
-    # Only what traces has to see an operator of tensors; a call without one is a third shorter.
+    # Only what traces has to see an operator of tensors, whose dispatch takes its time in every call.
     traced = torch.compiler.is_compiling() or type(query) is not Tensor
     out, alpha = _FusedAttention.apply(
         *states, dropout_p, num_weights, *(tiles.tensors if traced else (tiles,))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -304,6 +305,36 @@ def test_compile_passes_through():
     got = torch.autograd.grad(compiled(*leaves, layout), leaves)
     assert all(torch.equal(a, b) for a, b in zip(got, expected))
     assert bool(compiled(*leaves, layout, 0.5).isfinite())
+
+
+# Dynamo itself makes one while it traces.
+@pytest.mark.filterwarnings("ignore:.* should not be instantiated:DeprecationWarning")
+def test_compile_traces_tiles_that_nobody_has_used(monkeypatch):
+    """As a batch's are; its kernels here add up what they get, so that nothing but torch is needed."""
+
+    def forward(query, key, value, *rest):
+        return query + key + value, query.new_zeros(rest[-1], query.size(1)), query.new_zeros(query.shape[:2])
+
+    def backward(grad_out, grad_alpha, *rest):
+        return (
+            grad_out.clone(),
+            grad_out.clone(),
+            grad_out.clone(),
+            *(grad_out.new_empty(0) for _ in range(2)),
+        )
+
+    monkeypatch.setattr(module, "_launch", lambda: SimpleNamespace(forward=forward, backward=backward))
+    inputs = random_graph([9, 20])
+    states = [torch.randn(29, 2, 4, requires_grad=True) for _ in range(3)]
+
+    def call(query, key, value, tiles):
+        return module.fused_attention(query, key, value, tiles, None, None, 0.0, 0)[0].sin().sum()
+
+    results = []
+    for function in (call, torch.compile(call, backend="aot_eager", fullgraph=True)):
+        layout = AttentionLayout(inputs["edge_index"], 29, ptr=inputs["ptr"])
+        results.append(torch.autograd.grad(function(*states, layout.tiles), states))
+    assert all(torch.equal(a, b) for a, b in zip(*results))
 
 
 @kernels
