@@ -26,6 +26,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+LATE = "not run: no time was left"
+
 
 def all_steps() -> dict[str, Callable[[Any], dict[str, Any]]]:
     """All steps by name, what matters most first."""
@@ -98,6 +100,9 @@ def judged(value: Any) -> Iterator[dict[str, Any]]:
 
 def say(record: dict[str, Any], targets: bool) -> None:
     out = record.get("found", {}).get("left out")
+    if record.get("error") == LATE:
+        print(f"        {record['step']} was {LATE}", flush=True)
+        return
     word = "FAILED" if not record["ok"] else "left out" if out else "ok    "
     print(f"{word} {record['step']} ({record['seconds']:.1f} s){f': {out}' if out else ''}", flush=True)
     if not record["ok"]:
@@ -152,7 +157,7 @@ def main(argv: list[str] | None = None) -> int:
         if args.only and not any(words in name for words in args.only):
             continue
         if time.monotonic() - begun > 60 * args.minutes:
-            record = {"step": name, "ok": False, "error": "not run: no time was left", "seconds": 0.0}
+            record = {"step": name, "ok": False, "error": LATE, "seconds": 0.0}
         else:
             record = run(name, step, Bench(args.device, args.tiny))
         report["steps"].append(record)

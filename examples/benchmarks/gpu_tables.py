@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpu_check import judged
+from gpu_check import LATE, judged
 
 from graphdep.io import atomic_path
 
@@ -38,9 +38,7 @@ def read(paths: Sequence[Path]) -> tuple[list[dict[str, Any]], str]:
         if report["tiny"] or "device" not in said:
             raise ValueError(f"{path}: not of a GPU")
         machines.append(f"{said['device']}, torch {said['torch']}, triton {said['triton']}")
-        steps |= {
-            step["step"]: step for step in report["steps"] if not step.get("error", "").startswith("not run")
-        }
+        steps |= {step["step"]: step for step in report["steps"] if step.get("error") != LATE}
     if len(set(machines)) > 1:
         raise ValueError(f"reports of several machines: {'; '.join(sorted(set(machines)))}")
     return [*steps.values()], machines[0]

@@ -148,6 +148,9 @@ def test_a_step_that_fails_is_named_and_the_next_one_goes_on(
     assert gpu_check.main(["--device", "cpu", "--output", str(output), "--minutes", "-1"]) == 1
     steps = json.loads(output.read_text(encoding="utf-8"))["steps"]
     assert {step["error"] for step in steps} == {"not run: no time was left"}
+    printed = capsys.readouterr()
+    assert "second was not run: no time was left" in printed.out
+    assert "FAILED" not in printed.out + printed.err
 
 
 def test_without_a_gpu_it_says_so(
