@@ -20,7 +20,7 @@ from gpu_check import LATE, judged
 from graphdep.io import atomic_path
 
 RESULTS = Path(__file__).parent.parent / "results"
-#: Of a number of times and of rates, the unit.
+#: What a rate is of.
 RATES = {
     "tokens_a_second": "tokens a second",
     "tokens_a_second_model_alone": "tokens a second, the model alone",
@@ -66,25 +66,31 @@ def times(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
             }
 
 
-def targets(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    """Whether each proof holds; the rates of training; what is asked of the ratios."""
+def proofs(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
+    """Whether each proof holds."""
     for step in steps:
-        name, found = step["step"], step.get("found", {})
-        if not name.startswith(("speed", "training:")):
-            yield row("proof", name, "", "holds", step["ok"])
-        for of, rates in found.items() if name.startswith("training:") else ():
+        if not step["step"].startswith(("speed", "training:")):
+            yield row("proof", step["step"], "", "holds", step["ok"])
+
+
+def rates(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
+    """Tokens a second of training."""
+    for step in steps:
+        for of, found in step.get("found", {}).items() if step["step"].startswith("training:") else ():
             for key, unit in RATES.items():
-                if isinstance(rates, dict) and key in rates:
-                    yield row(name, f"{of}: {unit}", f"{rates[key]:,.0f}")
-        for target in judged(found):
-            own = target.get("of") == "own floor"
-            what = (
-                "ours, times as long as its bytes take"
-                if own
-                else f"{target.get('of', 'packed over padded')}: times ours"
-            )
-            bound = f"at {'most' if own else 'least'} {target['target']:g}"
-            yield row(name.removeprefix("speed: "), what, f"{target['ratio']:.2f}", bound, target["met"])
+                if key in found:
+                    yield row(step["step"], f"{of}: {unit}", f"{found[key]:,.0f}")
+
+
+def bounds(steps: Sequence[dict[str, Any]]) -> Iterator[Row]:
+    """What is asked of the ratios."""
+    for step in steps:
+        for target in judged(step.get("found", {})):
+            of, most = target.get("of", "packed over padded"), target.get("of") == "own floor"
+            what = "ours, times as long as its bytes take" if most else f"{of}: times ours"
+            bound = f"at {'most' if most else 'least'} {target['target']:g}"
+            part = step["step"].removeprefix("speed: ")
+            yield row(part, what, f"{target['ratio']:.2f}", bound, target["met"])
 
 
 def row(part: str, what: str, value: str, target: str = "", met: bool | None = None) -> Row:
@@ -116,7 +122,7 @@ def main(argv: list[str] | None = None) -> None:
         parser.error(str(error))
     for name, rows in (
         ("gpu-times.csv", [*times(steps)]),
-        ("gpu-targets.csv", sorted(targets(steps), key=lambda row: row["part"] != "proof")),
+        ("gpu-targets.csv", [*proofs(steps), *rates(steps), *bounds(steps)]),
     ):
         if rows:
             write(args.results / name, rows, machine)

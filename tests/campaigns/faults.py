@@ -89,10 +89,8 @@ def _can_be_nobody() -> bool:
     """Whether this is root, and others may enter the folders of the packages: whoever works in ``/root`` has
     no one who can read there and not write. Of Python's own modules most are loaded by then.
     """
-    places = (sys.prefix, graphdep.__file__)
-    folders = {
-        folder for place in places for folder in (Path(place).resolve() / "x").parents if folder.is_dir()
-    }
+    places = (Path(sys.prefix).resolve(), Path(graphdep.__file__).resolve().parent)
+    folders = [folder for place in places for folder in (place, *place.parents)]
     return os.geteuid() == 0 and all(folder.stat().st_mode & 0o001 for folder in folders)
 
 

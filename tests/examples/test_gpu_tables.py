@@ -65,9 +65,9 @@ def test_times_and_targets(gpu_tables: ModuleType, tmp_path: Path) -> None:
     assert said == [
         ("proof", "", "holds", "met"),
         ("proof", "", "holds", "missed"),
+        ("training: dra", "27,598", "", ""),
         ("DRA", "4.24", "at least 2", "met"),
         ("DRA", "2.10", "at most 2", "missed"),
-        ("training: dra", "27,598", "", ""),
         ("training: dra", "0.57", "at least 2.5", "missed"),
     ]
 

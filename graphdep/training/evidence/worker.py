@@ -128,10 +128,10 @@ def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
 
     splits, frozen = _splits(job.config, held)
     table, start = (job.design, job.key.digest, job.key.tune), time.monotonic()
-    asks = job.config.pretrained and job.config.floor_frozen
+    asks = job.config.pretrained and getattr(job.config, "floor_frozen", False)
     known = frozen.get(table) if asks else None
-    given: Any = {"splits": splits, "floor_frozen": known}
-    result = train(job.config, job.folder, resume=True, title=job.title, console=console, **given)
+    told: Any = {"title": job.title, "console": console}
+    result = train(job.config, job.folder, splits=splits, resume=True, floor_frozen=known, **told)
     if floor := result.get("floor_frozen"):
         frozen.setdefault(table, floor)
     return {**result, "seconds": time.monotonic() - start}

@@ -11,7 +11,7 @@ from lightning import Callback
 from graphdep.tasks import SentenceTask, TrainingError
 from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.testing.tiny_glue import write_tiny_glue
-from graphdep.training import TrainConfig, evaluate, load_splits, read_checkpoint, train
+from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
 from graphdep.training.runner import run
 from graphdep.training.runner.alone_in import alone_in
 from graphdep.training.runner.predictions import read_predictions
@@ -488,26 +488,3 @@ def test_values_of_many_epochs_are_set_aside(tmp_path, config):
     (tmp_path / "metrics.csv").write_text("epoch,step\n1,3\n2,6\n")
     train(config, tmp_path)
     assert (tmp_path / "previous" / "metrics.csv").read_text() == "epoch,step\n1,3\n2,6\n"
-
-
-class Other(Callback):
-    """Validates other weights than those that are kept."""
-
-    def on_validation_start(self, trainer, pl_module):
-        self.kept = {name: x.clone() for name, x in pl_module.state_dict().items()}
-        for parameter in pl_module.parameters():
-            parameter.data.zero_()
-
-    def on_validation_end(self, trainer, pl_module):
-        pl_module.load_state_dict(self.kept)
-
-
-@pytest.mark.parametrize("callbacks", [(), (Other(),)])
-@pytest.mark.parametrize("how", [{"max_epochs": 1}, {"keep": "last"}, {"val_every": 2, "lr": 0.5}])
-def test_scores_of_the_validation_split_are_those_of_the_weights_that_are_kept(
-    tmp_path, config, callbacks, how
-):
-    result = train(config.replace(**how), tmp_path, callbacks=callbacks)
-    places = {"root": config.root, "parser": config.parser}
-    found = evaluate(tmp_path / "best.ckpt", "val", settings=places)["metrics"]
-    assert found == {name: value for name, value in result["metrics"].items() if name.startswith("val_")}

@@ -5,10 +5,11 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from lightning import Callback
 from rich.console import Console
 
 from graphdep.metrics.found_labels import WORD_F1
-from graphdep.training import TrainConfig, train
+from graphdep.training import TrainConfig, evaluate, train
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 
 
@@ -88,3 +89,27 @@ def test_the_last_line_says_why_a_run_has_ended(rare, tmp_path):
     assert out.getvalue().splitlines()[-1].endswith(said)
     assert result["seconds_per_validation"] > 0
     assert out.getvalue().splitlines()[0].split("val_f1")[1].count(" s ") == 2  # training, and validation
+
+
+class Other(Callback):
+    """Validates other weights than those that are kept."""
+
+    def on_validation_start(self, trainer, pl_module):
+        self.kept = {name: x.clone() for name, x in pl_module.state_dict().items()}
+        for parameter in pl_module.parameters():
+            parameter.data.zero_()
+
+    def on_validation_end(self, trainer, pl_module):
+        pl_module.load_state_dict(self.kept)
+
+
+@pytest.mark.parametrize("callbacks", [(), (Other(),)])
+@pytest.mark.parametrize("how", [{"max_epochs": 1}, {"keep": "last"}, {"val_every": 2, "lr": 0.5}])
+def test_scores_of_the_validation_split_are_those_of_the_weights_that_are_kept(
+    tmp_path, tiny, callbacks, how
+):
+    config = TrainConfig.of("dt", **{**tiny, "max_epochs": 4, "dropout": 0.3, **how})
+    result = train(config, tmp_path, callbacks=callbacks)
+    places = {"root": config.root, "parser": config.parser}
+    found = evaluate(tmp_path / "best.ckpt", "val", settings=places)["metrics"]
+    assert found == {name: value for name, value in result["metrics"].items() if name.startswith("val_")}

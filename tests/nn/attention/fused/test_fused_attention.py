@@ -316,12 +316,7 @@ def test_compile_traces_tiles_that_nobody_has_used(monkeypatch):
         return query + key + value, query.new_zeros(rest[-1], query.size(1)), query.new_zeros(query.shape[:2])
 
     def backward(grad_out, grad_alpha, *rest):
-        return (
-            grad_out.clone(),
-            grad_out.clone(),
-            grad_out.clone(),
-            *(grad_out.new_empty(0) for _ in range(2)),
-        )
+        return *(grad_out.clone() for _ in range(3)), *(grad_out.new_empty(0) for _ in range(2))
 
     monkeypatch.setattr(module, "_launch", lambda: SimpleNamespace(forward=forward, backward=backward))
     inputs = random_graph([9, 20])
