@@ -213,8 +213,7 @@ def gain(
     for claim in read_claims(results / "evidence" / CLAIMS):
         if not claim["difference"] or any(claim[name] != value for name, value in wanted.items()):
             continue
-        of_claim = [{seed: row[seed] for seed in row if seed < int(claim["planned"])} for row in (a, b)]
-        if claim["scores"] == scores_digest(*of_claim):
+        if claim["scores"] == scores_digest(a, b):
             return {**_numbers(claim), "text": difference_text(claim, digits)}
     if "differences" in asked.options:
         lines = read(results / asked.options["differences"])
