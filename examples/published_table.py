@@ -33,11 +33,13 @@ def published(said: str, results: Path, designs: Path) -> str:
 
 
 class _Column:
-    """One design: its scores, and the paper's figures for its task."""
+    """One design, or several of one task (``a+b``): their scores, and the paper's figures for the task."""
 
-    def __init__(self, name: str, results: Path, designs: Path, options: dict[str, str]) -> None:
-        self.asked = asked_of_design(shlex.quote(name), results, designs)
-        design = self.asked.design
+    def __init__(self, names: str, results: Path, designs: Path, options: dict[str, str]) -> None:
+        self.asked = [asked_of_design(shlex.quote(name), results, designs) for name in names.split("+")]
+        design = self.asked[0].design
+        if len({(asked.design.task, asked.design.metric) for asked in self.asked}) > 1:
+            raise ValueError(f"designs of several tasks or metrics in one column: {names!r}")
         found: Any = family_of(design.task).published_for(design.task, {})
         if found is None or design.metric != f"{found.split}_{found.metric}":
             raise ValueError(f"no paper reports {design.metric} of task {design.task!r}")
@@ -46,13 +48,14 @@ class _Column:
         self.form = f".{options.get('digits', '4')}f"
 
     def ours(self, row: str) -> str:
-        """Of the first table of the design that has the row."""
-        design = self.asked.design
-        table = next((table for table in design.tables if row in table.rows), None)
-        if table is None:
+        """Of the first table that has the row."""
+        tables = ((asked, table) for asked in self.asked for table in asked.design.tables)
+        asked, table = next((pair for pair in tables if row in pair[1].rows), (None, None))
+        if asked is None or table is None:
             return "not planned"
-        planned = planned_seeds(design, table.digest, [row])[row]
-        values = [*planned_scores(self.asked.ledger, table.digest, row, design.metric, planned).values()]
+        planned = planned_seeds(asked.design, table.digest, [row])[row]
+        metric = asked.design.metric
+        values = [*planned_scores(asked.ledger, table.digest, row, metric, planned).values()]
         some = f" ({len(values)} of {planned})" if len(values) < planned else f" ({planned})"
         return spread(values, self.form) + some if values else "not run"
 

@@ -15,7 +15,8 @@ Words after "=" are a file of examples/results (of its folder evidence with `dig
 "references ..." those; "paper ..." and "**not trained** ..." are left. Five comments make a whole table, up
 to <!-- evidence:end --> and so on, of designs of examples/claims: one of its tables with its
 metrics, one metric over several tables, a row's differences to others over several tables, a metric over
-the parts of the test split, or rows of several designs beside what their paper reports of them:
+the parts of the test split, or rows of several designs (``a+b``: two of one task) beside what their paper
+reports of them:
 
     <!-- evidence: e2-roles 5000 test_f1 rows=transformer,dt against=transformer differences=roles.csv -->
     <!-- curve: e2-roles test_f1 500 1000 2500 rows=transformer,dt -->

@@ -199,6 +199,8 @@ def test_rows_beside_what_the_paper_reports(folder: Path) -> None:
         design.replace('"dt@parser", "dra"', '"use"').replace("limit_train = 20", "lr = 0.1")
     )
     digest = DESIGN_TABLES.read_designs(folder)[-1].tables[0].digest
+    other = (folder / "s.toml").read_text().replace("lr = 0.1", "lr = 0.2")
+    (folder / "more.toml").write_text(other.replace('"use"', '"lstm"'))
     lines = [f"{digest},dt,,{seed},test_accuracy,{value}\n" for seed, value in enumerate(SCORES["dt"][:2])]
     (folder / "evidence").mkdir()
     (folder / "evidence" / "s.csv").write_text("".join(["digest,row,tune,seed,metric,value\n", *lines]))
@@ -212,11 +214,15 @@ def test_rows_beside_what_the_paper_reports(folder: Path) -> None:
         ["`use`", "not run", "0.81"],
         ["`lstm`", "not planned", "0.77"],
     ]
+    # A row that another design of the task has.
+    both = refreshed(folder, marker.format("").replace("s rows", "s+more rows"))
+    assert [cells(line)[1] for line in both.splitlines()[3:6]] == ["0.60 ± 0.14 (2 of 3)", "not run", "not run"]
     for before, after, message in [
         ("rows=dt,use,lstm", "", "'rows' are needed"),
         ("digits", "digit", "no option 'digit'"),
         ("s rows", "none rows", "no design 'none'"),
         ("use:USE", "use:USA", "no row 'use' or no system 'USA, its weights'"),
+        ("s rows", "s+d rows", "designs of several tasks or metrics in one column: 's\\+d'"),
         ("s rows", "d rows", "no paper reports test_f1 of task 'propbank-ewt'"),
     ]:
         with pytest.raises(ValueError, match=message):
