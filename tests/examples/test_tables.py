@@ -216,7 +216,8 @@ def test_rows_beside_what_the_paper_reports(folder: Path) -> None:
     ]
     # A row that another design of the task has.
     both = refreshed(folder, marker.format("").replace("s rows", "s+more rows"))
-    assert [cells(line)[1] for line in both.splitlines()[3:6]] == ["0.60 ± 0.14 (2 of 3)", "not run", "not run"]
+    rows = [cells(line)[1] for line in both.splitlines()[3:6]]
+    assert rows == ["0.60 ± 0.14 (2 of 3)", "not run", "not run"]
     for before, after, message in [
         ("rows=dt,use,lstm", "", "'rows' are needed"),
         ("digits", "digit", "no option 'digit'"),
