@@ -50,12 +50,12 @@ class _Column:
     def ours(self, row: str) -> str:
         """Of the first table that has the row."""
         tables = ((asked, table) for asked in self.asked for table in asked.design.tables)
-        asked, table = next((pair for pair in tables if row in pair[1].rows), (None, None))
-        if asked is None or table is None:
+        having = next((pair for pair in tables if row in pair[1].rows), None)
+        if having is None:
             return "not planned"
+        asked, table = having
         planned = planned_seeds(asked.design, table.digest, [row])[row]
-        metric = asked.design.metric
-        values = [*planned_scores(asked.ledger, table.digest, row, metric, planned).values()]
+        values = [*planned_scores(asked.ledger, table.digest, row, asked.design.metric, planned).values()]
         some = f" ({len(values)} of {planned})" if len(values) < planned else f" ({planned})"
         return spread(values, self.form) + some if values else "not run"
 
