@@ -11,7 +11,8 @@ a column, of a row, or of a cell ("ROW / COLUMN"); of rows that begin alike by "
 
 Words after "=" are a file of examples/results (of its folder evidence with `digest=...`), a metric, `.2`
 (digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, `claim:NAME` (the difference that
-decides a claim of examples/claims, * over the seeds alone), or `-`: leave it as it is. Columns "seeds", "runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
+decides a claim of examples/claims, * over the seeds alone), or `-`: leave it as it is. Columns "seeds",
+"runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
 "references ..." those; "paper ..." and "**not trained** ..." are left. Five comments make a whole table, up
 to <!-- evidence:end --> and so on, of designs of examples/claims: one of its tables with its
 metrics, one metric over several tables, a row's differences to others over several tables, a metric over
