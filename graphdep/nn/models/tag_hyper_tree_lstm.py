@@ -14,8 +14,9 @@ from graphdep.vocab.upos import UPOS
 
 
 class TagHyperTreeLSTM(MetaTreeEncoder):
-    r"""Tag-Guided HyperTreeLSTM over binarised constituents, from `"Learning to Compose over Tree Structures
-    via POS Tags" <https://arxiv.org/abs/1808.06075>`_.
+    r"""TagHyperTreeLSTM over binarised constituents, from `"TreeLSTM with Tag-Aware Hypernetwork for Sentence
+    Representation"
+    <https://pure.ulster.ac.uk/en/publications/treelstm-with-tag-aware-hypernetwork-for-sentence-representation>`_.
 
     A small Tree-LSTM over the tags alone, :math:`\mathbf{e}_j` of a word or a constituent, scales the weights
     of the large one, as hyper-networks do:
@@ -30,22 +31,22 @@ class TagHyperTreeLSTM(MetaTreeEncoder):
         \mathbf{c}_r, \quad \mathbf{h}_j = \mathbf{o} \odot \tanh(\mathbf{c}_j)
 
     with :math:`\mathbf{d} = 1` at the start. Words have children of zeros, other nodes an
-    :math:`\mathbf{x}_j` of zeros. With ``cell="rnn"`` it is the paper's other form, TG-HRecNN, of recursive
-    networks.
+    :math:`\mathbf{x}_j` of zeros. With ``cell="rnn"`` both networks are recursive ones, as in TG-HRecNN of
+    `Shen et al. (2018) <https://arxiv.org/abs/1808.06075>`_.
 
     Tags of words are universal ones (``to_data(..., phrases="tagged")``), as the bundled tagger gives them,
     and those of constituents their labels: a constituent over one word has none beside its tag, of several
     over the same words the topmost counts, and what binarising adds has that of its constituent. The paper's
-    are the Penn Treebank's, of another parser. Neither its text nor code of it was at hand: that a
-    hyper-network over tags makes the composition is in its abstract; that it is a tree network itself, the
-    scaling of rows (as in the paper on HyperNetworks) and all sizes we could not verify. ROOT has the state
+    are of another parser. Neither its text nor code of it was at hand: that a hyper-network over tags makes
+    the parameters of the encoder is in its abstract; that it is a tree network itself, the scaling of rows
+    (as in the paper on HyperNetworks) and all sizes we could not verify. ROOT has the state
     of the topmost node. Pretrained vectors enter in their own size. All nodes of one depth are computed at
     once, over the whole batch.
 
     Args:
         num_words: Size of the vocabulary.
         hidden_channels: Size of the node states. (default: :obj:`300`)
-        cell: ``"lstm"``, or ``"rnn"`` for TG-HRecNN. (default: ``"lstm"``)
+        cell: ``"lstm"``, or ``"rnn"`` for recursive networks. (default: ``"lstm"``)
         meta_channels: Size of :math:`\mathbf{m}_j` and :math:`\mathbf{z}_j`. (default: :obj:`50`)
         tag_channels: Size of :math:`\mathbf{e}_j`. (default: :obj:`50`)
         binarized: As of :class:`ConstituentEncoder`. (default: ``"left"``)

@@ -28,7 +28,6 @@ _ROWS: dict[str, tuple[float, ...]] = {
     "lstm": (0.2831, 0.7680, 0.8490, 0.7170),
     "bilstm": (0.2736, 0.8211, 0.8750, 0.7270),
     "tree-lstm": (0.2734, 0.8200, 0.8570, 0.7207),
-    "tree-transformer": (0.2774, 0.8295, 0.8312, 0.7034),
     "dt-rnn": (0.3848, 0.6338, 0.8660, 0.6751),
 }
 # Of the same table, where some are missing.
