@@ -1,6 +1,6 @@
 """Which class is which paper's: the table of docs/papers/index.md, read from the docstrings.
 
-    python examples/paper_table.py
+    python docs/generate/paper_table.py
 
 A docstring names a paper by its title in quotation marks, linked as in PyTorch Geometric, and the equations
 behind it: `"Title" <https://...>`_ (Eq. 2-5). The first one that it names is the paper that it implements.

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from graphdep.training.evidence import read_open_claims
+from evidence import read_open_claims
 
 from .markdown import DASH, code, summary, table
 
@@ -60,7 +60,7 @@ SLUGS = {
 
 @cache
 def rows() -> dict[str, dict[str, list[Any]]]:
-    """By title what examples/paper_table.py has: presets, convs, models, equations, address, command."""
+    """By title what docs/generate/paper_table.py has: presets, convs, models, equations, address, command."""
     return SCRIPT["_rows"]()
 
 
@@ -145,7 +145,9 @@ def _verdicts(title: str) -> list[str]:
     if lines:
         header = ("claim", "source", "rows", "seeds", "difference [95%]", "verdict")
         said.append(table(header, [(*line[:5], line[6]) for line in lines]))
-        said.append("How to read it, and what was asked beforehand: [claims](/examples/claims/README.md).\n")
+        said.append(
+            "How to read it, and what was asked beforehand: [claims](/examples/research/claims/README.md).\n"
+        )
     left = [one for one in read_open_claims(EXAMPLES / "claims" / "open") if title in one.source]
     if left:
         said.append("Not decided here:\n")

@@ -1,8 +1,8 @@
-"""The claims of examples/claims/ and what the runs so far say of them, as a table.
+"""The claims of claims/ and what the runs so far say of them, as a table.
 
-python examples/claims.py            # from examples/results/evidence/claims.csv
-python examples/claims.py --write    # into examples/claims/README.md (make tables)
-python examples/claims.py --stale    # what pages conclude from other verdicts than those of today
+python examples/research/claims.py            # from results/evidence/claims.csv
+python examples/research/claims.py --write    # into claims/README.md (make tables)
+python examples/research/claims.py --stale    # what pages conclude from other verdicts than those of today
 
 What a page concludes is written by hand, and says in a comment which verdicts it was written of:
 
@@ -17,11 +17,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from graphdep.training.evidence import Claim, Design, read_designs, read_open_claims
-from graphdep.training.evidence.verdicts import BOTH, CLAIMS, read_claims, said
+from evidence import Claim, Design, read_designs, read_open_claims
+from evidence.verdicts import BOTH, CLAIMS, read_claims, said
 
 HERE = Path(__file__).parent
-FIRST_PAGES = [HERE.parent / "README.md", HERE.parent / "docs" / "results.md"]
+FIRST_PAGES = [HERE.parents[1] / "README.md", HERE.parents[1] / "docs" / "results.md"]
 OPEN = ("claim", "source", "published", "why it is not decided here")
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--designs", type=Path, default=HERE / "claims")

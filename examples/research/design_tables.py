@@ -1,4 +1,4 @@
-"""Tables of a design of examples/claims and of its scores, which examples/tables.py writes into pages."""
+"""Tables of a design of claims/ and of its scores, which tables.py writes into pages."""
 
 import functools
 import math
@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evidence import Design, read_designs
+from evidence.ledger import Ledger
+from evidence.verdicts import BOTH, CLAIMS, interval, over_seeds, read_claims, scores_digest
 from table_text import difference_text, read, spread, written
-
-from graphdep.training.evidence import Design, read_designs
-from graphdep.training.evidence.ledger import Ledger
-from graphdep.training.evidence.verdicts import BOTH, CLAIMS, interval, over_seeds, read_claims, scores_digest
 
 COUNTS = ("epochs", "best_epoch", "seconds_per_epoch", "parameters")
 SEEDS_ALONE = (

@@ -1,7 +1,7 @@
 """What a pretrained encoder does without any training: the floor of the tables on selection and GLUE.
 
-    python examples/frozen_floor.py --encoder ENCODER --task dailydialog-selection --raw-from DIR
-    python examples/frozen_floor.py --encoder ENCODER --task qqp --limit-train 512 --raw-from DIR
+    python examples/research/frozen_floor.py --encoder ENCODER --task dailydialog-selection --raw-from DIR
+    python examples/research/frozen_floor.py --encoder ENCODER --task qqp --limit-train 512 --raw-from DIR
 
 The encoder reads each text on its own and stays as it is; the vector of a text is the mean over its
 pieces, or that of [CLS] (`--pool cls`). Candidates are ranked by their cosine with the context. On GLUE a

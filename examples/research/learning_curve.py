@@ -1,8 +1,8 @@
 """Gain of a parser's trees by the number of training predicates: the picture of results/roles-more.md.
 
-    python examples/learning_curve.py    # (make tables)
+    python examples/research/learning_curve.py    # (make tables)
 
-Draws examples/figures/learning_curve.png from the scores of the designs once a line has two sizes, and says
+Draws figures/learning_curve.png from the scores of the designs once a line has two sizes, and says
 in the page, between <!-- picture:begin --> and <!-- picture:end -->, which points are still missing. What is
 drawn already is not drawn again.
 """
@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from design_tables import paired, planned_scores, planned_seeds
+from evidence import Design, read_designs
+from evidence.ledger import Ledger
 from matplotlib.figure import Figure
 from PIL import Image
 
-from graphdep.training.evidence import Design, read_designs
-from graphdep.training.evidence.ledger import Ledger
 from graphdep.visualization.style import COLOURS, INK, PALE
 
 HERE = Path(__file__).parent

@@ -1,6 +1,7 @@
 """What wrong parses cost: a trained model scored with a share of its edges wrong (Figure 5 of DRA).
 
-    python examples/parsing_errors.py --checkpoint dra.ckpt --checkpoint dialogbert-dra.ckpt --output DIR
+    python examples/research/parsing_errors.py --checkpoint dra.ckpt --checkpoint dialogbert-dra.ckpt \
+        --output DIR
 
 A share p of the pairs that may attend is masked and as many wrong ones are let through
 (graphdep.transforms.RewiredEdges); the model is not trained again. Writes errors.csv and errors.png.

@@ -1,10 +1,10 @@
-"""What the papers' encoders are given, for :mod:`~graphdep.datasets.labels.probes.probe_theory`."""
+"""What the papers' encoders are given, for ``probe_theory``."""
 
 from __future__ import annotations
 
+from probe_theory import Sight
 from torch_geometric.transforms import BaseTransform, Compose
 
-from graphdep.datasets.labels.probes.probe_theory import Sight
 from graphdep.transforms import (
     ChainTree,
     DependencyEdges,

@@ -10,12 +10,12 @@ from itertools import accumulate, islice
 from statistics import fmean
 
 import torch
+from probe_edits import ProbeState, edited
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import to_data
-from graphdep.datasets.labels.probes.probe_edits import ProbeState, edited
 from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
 from graphdep.datasets.labels.probes.probe_sentences import ProbeSizes, probe_sentences
 from graphdep.nn.attention import AttentionLayout
@@ -151,7 +151,7 @@ def ceilings(
         KeyError: If there is no such function.
 
     Example:
-        >>> from graphdep.datasets.labels.probes.probe_theory import Sight, ceilings
+        >>> from probe_theory import Sight, ceilings
         >>> from graphdep.transforms import resolve
         >>> ceilings(Sight(resolve("lisa")), ["governor"], 1, words=16, steps=50)["governor"].certain
         1.0

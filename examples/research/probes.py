@@ -1,11 +1,11 @@
 """What can each set of edges read? Random words, random trees, labels that the tree alone decides.
 
-    python examples/probes.py --epochs 0  # theory alone; with --epochs 20 and no other options hours
-    python examples/probes.py --functions governor depth --edges dt dra --layers 2
-    python examples/probes.py --projective --edges constituents dt  # no theory of these
+    python examples/research/probes.py --epochs 0  # theory alone; with --epochs 20 and no other options hours
+    python examples/research/probes.py --functions governor depth --edges dt dra --layers 2
+    python examples/research/probes.py --projective --edges constituents dt  # no theory of these
 
 What stands in --output is not done again. A cell has the measured accuracy and the best that theory allows:
-from what comes step by step along the tree, and from all (graphdep/datasets/labels/probes/probe_sights.py).
+from what comes step by step along the tree, and from all (probe_sights.py).
 """
 
 import argparse
@@ -13,14 +13,14 @@ import json
 from pathlib import Path
 
 import torch
+from probe_sights import PHRASE_SIGHTS, PROBE_SIGHTS
+from probe_theory import ceilings
 from torch_geometric import seed_everything
 from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab
 from graphdep.datasets import Probes
 from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
-from graphdep.datasets.labels.probes.probe_sights import PHRASE_SIGHTS, PROBE_SIGHTS
-from graphdep.datasets.labels.probes.probe_theory import ceilings
 from graphdep.nn.attention import RelationKeyValue, edge_attention
 from graphdep.nn.conv import AttentionConv, GATEConv, GatedRelationConv, LISAConv
 from graphdep.nn.models import GraphTransformer, RelationEmbedding, TokenModel

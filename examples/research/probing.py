@@ -2,8 +2,9 @@
 
     graphdep train --root datasets/mini --output runs/mini --max-epochs 20 --set hidden_channels=64 \
         --set ff_channels=64 --set heads=4 --set num_layers=2 --set optimizer=adam
-    python examples/probing.py --checkpoint runs/mini/best.ckpt  # self-written sentences
-    python examples/probing.py --checkpoint FILE --train en_ewt-ud-train.conllu --test en_ewt-ud-test.conllu
+    python examples/research/probing.py --checkpoint runs/mini/best.ckpt  # self-written sentences
+    python examples/research/probing.py --checkpoint FILE --train en_ewt-ud-train.conllu \
+        --test en_ewt-ud-test.conllu
 
 Length, depth of the tree, tense of the main verb and number of its subject are among the probes of "What you
 can cram into a single $&!#* vector: Probing sentence embeddings for linguistic properties"; voice is added.
@@ -32,7 +33,7 @@ from graphdep.parsing import resolve_parser
 from graphdep.sentence import join_sentences
 from graphdep.training import load_task
 
-MINI = osp.join(osp.dirname(osp.realpath(__file__)), "..", "datasets", "mini")
+MINI = osp.join(osp.dirname(osp.realpath(__file__)), "..", "..", "datasets", "mini")
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--checkpoint", required=True, help="best.ckpt of a run")

@@ -1,4 +1,4 @@
-"""A paper's table beside scores of designs of examples/claims, which examples/tables.py writes into pages."""
+"""A paper's table beside scores of designs of claims/, which tables.py writes into pages."""
 
 import shlex
 from pathlib import Path

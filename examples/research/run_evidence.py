@@ -1,22 +1,21 @@
-"""When does syntax help? Runs what examples/claims/ asks for until the time is up, and says what is decided.
+"""When does syntax help? Runs what claims/ asks for until the time is up, and says what is decided.
 
-    python examples/evidence.py --raw-from DIR --minutes 170    # DIR has the corpora, see examples/claims
-    python examples/evidence.py --status
-    python examples/evidence.py --raw-from DIR --root ALL --prepare  # ALL is what another machine needs
+    python examples/research/run_evidence.py --raw-from DIR --minutes 170    # corpora: claims/README.md
+    python examples/research/run_evidence.py --status
+    python examples/research/run_evidence.py --raw-from DIR --root ALL --prepare  # ALL: for another machine
 
-Interrupted or out of time, the same command goes on. Scores go to examples/results/evidence as runs end.
+Interrupted or out of time, the same command goes on. Scores go to results/evidence as runs end.
 """
 
 import argparse
 import sys
 from pathlib import Path
 
+from evidence import Campaign, read_designs
+from evidence.prepare import prepare
+from evidence.verdicts import decide
 from rich.console import Console
 from rich.table import Table
-
-from graphdep.training.evidence import Campaign, read_designs
-from graphdep.training.evidence.prepare import prepare
-from graphdep.training.evidence.verdicts import decide
 
 HERE = Path(__file__).parent
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -1,6 +1,7 @@
 """Seconds a dialogue, from raw text to response (Table 4 of DRA).
 
-    python examples/running_time.py --checkpoint transformer.ckpt --checkpoint dra.ckpt --output times.json
+    python examples/research/running_time.py --checkpoint transformer.ckpt --checkpoint dra.ckpt \
+        --output times.json
 
 Pre. is splitting the context into words, parsing it where the model reads the tree, and building the edges;
 Gen. is the response, which takes longer the more tokens it has: their mean stands beside it. One dialogue at

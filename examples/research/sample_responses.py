@@ -1,6 +1,7 @@
 """The responses of several models to the same contexts, side by side (Tables 5 and 6 of DRA).
 
-    python examples/sample_responses.py --responses transformer=A.jsonl --responses dra=B.jsonl --count 5
+    python examples/research/sample_responses.py --responses transformer=A.jsonl --responses dra=B.jsonl \
+        --count 5
 
 The files are responses-test.jsonl of a run, or what `graphdep generate` writes: a line {"context": [...],
 "response": "..."}, the same contexts in each. Which contexts are shown depends on the seed alone.

@@ -9,9 +9,10 @@ The Stanford Sentiment Treebank has binary trees of film reviews, without labels
 tells how many brackets over two words or more agree, which is no accuracy.
 
 Example:
-    python examples/score_constituents.py --raw-from UD_English-EWT --skeletons google/ewt
-    python examples/score_constituents.py --raw-from UD_English-EWT --skeletons google/ewt --gold-tags
-    python examples/score_constituents.py --sst datasets/sst-trees
+    python examples/research/score_constituents.py --raw-from UD_English-EWT --skeletons google/ewt
+    python examples/research/score_constituents.py --raw-from UD_English-EWT --skeletons google/ewt \
+        --gold-tags
+    python examples/research/score_constituents.py --sst datasets/sst-trees
 """
 
 from __future__ import annotations

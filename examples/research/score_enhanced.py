@@ -7,7 +7,7 @@ enhanced representation, so what ud++ and enhanced++ add counts as wrong here. "
 rules; pybart's are scored as well where that is installed.
 
 Example:
-    python examples/score_enhanced.py --raw-from DIR --split test
+    python examples/research/score_enhanced.py --raw-from DIR --split test
 """
 
 from __future__ import annotations

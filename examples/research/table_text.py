@@ -1,4 +1,4 @@
-"""Scores of the committed CSVs, and how tables of the pages write them (examples/tables.py)."""
+"""Scores of the committed CSVs, and how tables of the pages write them (tables.py)."""
 
 import csv
 import functools

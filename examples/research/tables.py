@@ -1,7 +1,7 @@
-"""The tables of README.md, of the site and of examples/results/*.md, filled from the committed CSVs.
+"""The tables of README.md, of the site and of results/*.md, filled from the committed CSVs.
 
-    python examples/tables.py            # says what differs, and ends with 1 if anything does
-    python examples/tables.py --write    # (make tables)
+    python examples/research/tables.py            # says what differs, and ends with 1 if anything does
+    python examples/research/tables.py --write    # (make tables)
 
 A comment in front of a table says where its figures are from. Rows are models, and columns whose header is a
 metric ("test accuracy") are filled; what else is needed is said after a semicolon or on lines of its own, of
@@ -9,12 +9,11 @@ a column, of a row, or of a cell ("ROW / COLUMN"); of rows that begin alike by "
 
     <!-- table: sick-e.csv; trial accuracy = val_accuracy; PPL = val_perplexity .2; bert = head_lr=1e-2 -->
 
-Words after "=" are a file of examples/results (of its folder evidence with `digest=...`), a metric, `.2`
+Words after "=" are a file of `results/` (of its folder evidence with `digest=...`), a metric, `.2`
 (digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, or `-`: leave it as it is. Columns
 "seeds", "runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
 "references ..." those; "paper ..." and "**not trained** ..." are left. Five comments make a whole table, up
-to <!-- evidence:end --> and so on, of designs of examples/claims: one of its tables with its
-metrics, one metric over several tables, a row's differences to others over several tables, a metric over
+to <!-- evidence:end --> and so on, of designs of `claims/`: one of its tables with its metrics, one metric over several tables, a row's differences to others over several tables, a metric over
 the parts of the test split, or rows of several designs (``a+b``: two of one task) beside what their paper
 reports of them:
 
@@ -25,7 +24,7 @@ reports of them:
     <!-- published: e6-sick-r e6-sick-e rows=dt,use "others=use:USE, its weights" -->
 
 Two more make the table of `make bench` of its CSV, <!-- bench: bench.csv -->, and one of what edges read
-(examples/probes.py), <!-- probes: probes.csv -->.
+(probes.py), <!-- probes: probes.csv -->.
 
 `differences` is a CSV of `graphdep ablate`, whose intervals are taken where its runs are the same.
 """
@@ -44,7 +43,9 @@ from published_table import published
 from table_text import chosen, difference_text, read, spread, written
 
 HERE = Path(__file__).parent
-FIRST_PAGES = [HERE.parent / name for name in ("README.md", "docs/results.md", "docs/how-to/own-encoder.md")]
+FIRST_PAGES = [
+    HERE.parents[1] / name for name in ("README.md", "docs/results.md", "docs/how-to/own-encoder.md")
+]
 MARKER = re.compile(
     r"^<!-- (table|evidence|curve|gains|parts|published|bench|probes): (.*?)\s*-->\n", re.M | re.S
 )

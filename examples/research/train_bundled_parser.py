@@ -13,8 +13,9 @@ treebank has it. Nothing is converted: scripts and kinds of text are mixed as th
 multi-word tokens gets no expander, so that four files come out.
 
 Example:
-    python examples/train_bundled_parser.py --raw-from UD_English-EWT --output DIR --glove glove.6B.50d.txt
-    python examples/train_bundled_parser.py --language zh --shorthand zh_joined --output DIR \
+    python examples/research/train_bundled_parser.py --raw-from UD_English-EWT --output DIR \
+        --glove glove.6B.50d.txt
+    python examples/research/train_bundled_parser.py --language zh --shorthand zh_joined --output DIR \
         --raw-from UD_Chinese-GSDSimp UD_Chinese-HK UD_Chinese-CFL UD_Chinese-Beginner
 """
 

@@ -58,7 +58,7 @@ def test_the_package_is_imported_alone(tmp_path):
 
 
 def test_designs_are_read_without_the_trainer(tmp_path):
-    code = "import sys, graphdep.training.evidence"
+    code = "import sys, evidence"
     loaded = f"{code}\nprint(*(name for name in ('torch', 'lightning', 'sklearn') if name in sys.modules))"
     assert python(loaded, tmp_path).split() == []
 

@@ -20,7 +20,9 @@ ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in TABLE.split
 def test_the_page_has_the_table() -> None:
     page = (ROOT / "docs" / "papers" / "index.md").read_text(encoding="utf-8")
     (found,) = re.findall(r"<!-- papers:begin -->\n(.*?)<!-- papers:end -->", page, flags=re.S)
-    assert found == TABLE, "run `python examples/paper_table.py` and put its output between the two comments"
+    assert found == TABLE, (
+        "run `python docs/generate/paper_table.py` and put its output between the two comments"
+    )
 
 
 def test_the_script_prints_it(example) -> None:

@@ -5,7 +5,8 @@ The methods of a row group run interleaved in one process (all of them once, in 
 that what else the machine does, and what the method before left of caches and memory, hits all alike; the
 medians are compared. Usage:
 
-    python examples/benchmarks/attention.py [--rounds 9] [--edges DRA,DT] [--words 10,20] [--threads 1]
+    python examples/research/benchmarks/attention.py [--rounds 9] [--edges DRA,DT] [--words 10,20] \
+        [--threads 1]
 
 With one thread on the CPU the time is that of the process, and the least of all rounds counts, so that what
 else the machine does hardly shows.

@@ -5,7 +5,7 @@ time to write it to the cache and as CoNLL-U, which no further worker takes off 
 Clocks start with the first shard that is parsed, so that the start of processes does not count, nor do its
 words. Results must be those of one process. Usage:
 
-    python examples/benchmarks/cluster.py --texts FILE.txt [--most 1500] [--workers 2]
+    python examples/research/benchmarks/cluster.py --texts FILE.txt [--most 1500] [--workers 2]
 """
 
 from __future__ import annotations

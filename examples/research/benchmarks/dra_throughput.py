@@ -9,8 +9,8 @@ without ROOT nodes and end symbols. The two take turns, the medians are compared
 process of its own, above what it has before the model is made: weights, gradients, AdamW's two averages, and
 all that the passes keep. Usage:
 
-    python examples/benchmarks/dra_throughput.py [--hidden-channels 768] [--output FILE.json]
-    python examples/benchmarks/dra_throughput.py --dialogues DIR/dialogues_train.txt   # real lengths
+    python examples/research/benchmarks/dra_throughput.py [--hidden-channels 768] [--output FILE.json]
+    python examples/research/benchmarks/dra_throughput.py --dialogues DIR/dialogues_train.txt   # real lengths
 """
 
 from __future__ import annotations

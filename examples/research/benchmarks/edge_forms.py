@@ -1,7 +1,7 @@
 """What each form of the same edges costs: every pair written out and handed over as it is, the same with one
 layout for all layers, and cliques that are never written out. Three layers, one step of training.
 
-    python examples/benchmarks/edge_forms.py --threads 1
+    python examples/research/benchmarks/edge_forms.py --threads 1
 
 Each number is measured in a process of its own, since the peak of a process never falls.
 """

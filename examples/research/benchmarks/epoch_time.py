@@ -5,9 +5,9 @@ An epoch goes once through the DataLoader of the training split (edges, forward,
 or of the test split (edges, forward). All rows take turns in one process, in another order each round; the
 medians are compared. Models have the paper's sizes, and the Tree-LSTM as many channels. Usage:
 
-    python examples/benchmarks/epoch_time.py [--rounds 3]                          # self-written pairs
-    python examples/benchmarks/epoch_time.py --raw-from DIR --root datasets/sick   # the real corpus
-    python examples/benchmarks/epoch_time.py --share 0.1                # a tenth for the slow recursive rows
+    python examples/research/benchmarks/epoch_time.py [--rounds 3]                 # self-written pairs
+    python examples/research/benchmarks/epoch_time.py --raw-from DIR --root datasets/sick    # the real corpus
+    python examples/research/benchmarks/epoch_time.py --share 0.1       # a tenth for the slow recursive rows
 
 The public code of the Tree-LSTM takes 150 or 168 channels: --tree-lstm-channels 150.
 """
@@ -36,7 +36,7 @@ from graphdep.nn.models import DependencyTransformer, RelatednessHead, SentenceP
 from graphdep.tasks import ENTAILMENT
 from graphdep.transforms import resolve
 
-ROOT = Path(__file__).parents[2] / "datasets" / "mini"
+ROOT = Path(__file__).parents[3] / "datasets" / "mini"
 PHASES = ("training", "testing")
 RECURSIVE, LEVEL = "Tree-LSTM, recursive", "Tree-LSTM, by level"
 ROWS = ((RECURSIVE, 1), (RECURSIVE, 25), (LEVEL, 25), (LEVEL, 32), ("Transformer", 32), ("dt", 32))

@@ -2,7 +2,7 @@
 
 Usage:
 
-    python examples/benchmarks/explorer_page.py [--chromium chromium] [--rounds 5]
+    python examples/research/benchmarks/explorer_page.py [--chromium chromium] [--rounds 5]
 
 needs the extra [browser] and Chromium. Times are the browser's own, from the start of the navigation to the
 end of the load event, in which the page is drawn: by the clock, and what the page computed for it, which

@@ -8,8 +8,8 @@ varlen_attn, on sentences of 32 and of 10 to 200 words (gpu_speed.py); training 
 tokens a second (gpu_training.py). What a step found, or its error, is written after each, and the next goes
 on. It needs torch, triton and PyG, and of graphdep's other packages none. Usage:
 
-    python examples/benchmarks/gpu_check.py [--output FILE.json] [--only WORDS ...]
-    python examples/benchmarks/gpu_check.py --device cpu --tiny   # by Triton's interpreter, to check itself
+    python examples/research/benchmarks/gpu_check.py [--output FILE.json] [--only WORDS ...]
+    python examples/research/benchmarks/gpu_check.py --device cpu --tiny   # by Triton's interpreter, a check
 """
 
 from __future__ import annotations

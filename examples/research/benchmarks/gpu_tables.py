@@ -1,9 +1,9 @@
-"""The reports of gpu_check.py as the CSVs that examples/tables.py makes tables of.
+"""The reports of gpu_check.py as the CSVs that tables.py makes tables of.
 
 gpu-times.csv has the times of attention, gpu-targets.csv what was asked and whether it holds. A step that is
 in several reports counts once, as the last of them has it. Usage:
 
-    python examples/benchmarks/gpu_tables.py runs/gpu_check.json [MORE.json ...] [--results examples/results]
+    python examples/research/benchmarks/gpu_tables.py runs/gpu_check.json [MORE.json ...] [--results FOLDER]
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Both parse the same sentences of a treebank, from given words and from raw text,
 same parses. Seconds are those of this process on a core (CPU time), one thread, so that what else the machine
 does counts less. Usage:
 
-    python examples/benchmarks/parsing.py --raw-from DIR [--sentences 1000] [--rounds 3] [--output FILE.json]
+    python examples/research/benchmarks/parsing.py --raw-from DIR [--sentences 1000] [--rounds 3] \
+        [--output FILE.json]
 """
 
 from __future__ import annotations

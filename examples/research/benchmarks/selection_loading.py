@@ -8,8 +8,8 @@ right one, as in the corpora. The "parser" makes random trees, without a model: 
 texts is its own affair and hours. It is loaded through PyG's DataLoader, shuffled: alone, with SIA's edges on
 every batch, and with a small model that is trained on the batches. Usage:
 
-    python examples/benchmarks/selection_loading.py                    # a million pairs
-    python examples/benchmarks/selection_loading.py --pairs 100000 --model
+    python examples/research/benchmarks/selection_loading.py                    # a million pairs
+    python examples/research/benchmarks/selection_loading.py --pairs 100000 --model
 
 Building goes on where it was stopped: kill it, and give the same --root again.
 """

@@ -4,7 +4,8 @@ Runs steps of whole runs, with Lightning's loop as ``graphdep train`` has it, on
 CPU time of this process (one thread) by parts; a part is without those inside of it. All but the model's
 forward and backward pass is to be at most 15% of a step at batch 32. Usage:
 
-    python examples/benchmarks/training_step.py --raw-from DIR --root DIR [--only dt ...] [--output FILE.json]
+    python examples/research/benchmarks/training_step.py --raw-from DIR --root DIR [--only dt ...] \
+        [--output FILE.json]
 
 ``--raw-from`` has the folders sick, dailydialog, cola, propbank-ewt and ud/UD_English-EWT; where one is
 missing, its row is left out. ``--encoder`` is the folder of MiniLM.

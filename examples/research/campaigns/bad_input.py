@@ -1,6 +1,6 @@
 """Changed inputs for every reader: each gives a valid result or a documented error.
 
-Run: python tests/campaigns/bad_input.py [--seed N] [--count N] [--minutes N] [--write]
+Run: python examples/research/campaigns/bad_input.py [--seed N] [--count N] [--minutes N] [--write]
 ``--count`` is of the slowest readers; fast ones get up to 24 times as many.
 """
 

@@ -1,7 +1,7 @@
 """A full disk, few open files, a folder that takes nothing, a pipe that nobody reads, Ctrl-C and SIGTERM:
 the end is clear, and the work done again has the result that it always has.
 
-Run: python tests/campaigns/faults.py [--seed N] [--count N] [--minutes N] [--write]
+Run: python examples/research/campaigns/faults.py [--seed N] [--count N] [--minutes N] [--write]
 """
 
 from __future__ import annotations

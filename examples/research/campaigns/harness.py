@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "examples" / "results" / "campaigns.csv"
+ROOT = Path(__file__).parents[3]
+TABLE = ROOT / "examples" / "research" / "results" / "campaigns.csv"
 # What one case may take; work that is done to its end, on a machine that is busy as well.
 SECONDS, BYTES, PATIENCE = 60, 2**31, 300
 

@@ -1,6 +1,6 @@
 """Files that a stranger has made to run code, to write elsewhere, or to be shown as a page or a sheet.
 
-Run: python tests/campaigns/hostile_files.py [--seed N] [--count N] [--minutes N] [--write]
+Run: python examples/research/campaigns/hostile_files.py [--seed N] [--count N] [--minutes N] [--write]
 Each must end in a documented error, or in a result that has none of it. What is trusted is in SECURITY.md.
 """
 

@@ -1,6 +1,6 @@
 """SIGKILL at random moments of everything that writes: run again, nothing is lost, the result is the same.
 
-Run: python tests/campaigns/kill_anywhere.py [--seed N] [--count N] [--minutes N] [--write]
+Run: python examples/research/campaigns/kill_anywhere.py [--seed N] [--count N] [--minutes N] [--write]
 A case is a kill that found the process alive; after one to three of them the work is done again to its end
 and compared with what it makes without a kill, to the last bit. Nothing of those that were killed may be
 left.

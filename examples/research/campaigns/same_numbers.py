@@ -1,7 +1,7 @@
 """The same seed gives the same result; inputs that are empty, infinite or of few bits are no trouble; memory
 does not grow.
 
-Run: python tests/campaigns/same_numbers.py [--seed N] [--count N] [--minutes N] [--write]
+Run: python examples/research/campaigns/same_numbers.py [--seed N] [--count N] [--minutes N] [--write]
 """
 
 from __future__ import annotations

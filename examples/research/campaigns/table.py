@@ -1,4 +1,4 @@
-"""The table of all campaigns: ``examples/results/campaigns.csv`` and the page made of it."""
+"""The table of all campaigns: ``results/campaigns.csv`` and the page made of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Two processes on one cache, corpus, run and table; threads on one parser and one predictor.
 
-Run: python tests/campaigns/two_at_once.py [--seed N] [--count N] [--minutes N] [--write]
+Run: python examples/research/campaigns/two_at_once.py [--seed N] [--count N] [--minutes N] [--write]
 Each process gives the result of one that is alone, or says that another one is there.
 """
 

@@ -15,11 +15,11 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
+from evidence.design import Design, Table
+from evidence.ledger import Ledger, RunKey
+from evidence.prepared_files import check_list
+from evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.io import atomic_path
-from graphdep.training.evidence.design import Design, Table
-from graphdep.training.evidence.ledger import Ledger, RunKey
-from graphdep.training.evidence.prepared_files import check_list
-from graphdep.training.evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.alone_in import is_taken
 from graphdep.training.runner.predictions import PREDICTIONS
@@ -73,7 +73,7 @@ class Campaign:
             are prepared)
         root: Folder of prepared corpora, one folder a task, and of ``files``, which those of the designs are
             relative to where there is no :obj:`raw_from`: what
-            :func:`~graphdep.training.evidence.prepare.prepare` makes. (default: :obj:`None`, that of each
+            :func:`~evidence.prepare.prepare` makes. (default: :obj:`None`, that of each
             task)
         workers: Runs at once, 1 at least, with a thread each. (default: :obj:`1`)
         retry: Try what has failed again. (default: :obj:`False`)
@@ -81,7 +81,7 @@ class Campaign:
         say: Is told of each run. (default: :func:`print`)
 
     Example:
-        >>> from graphdep.training.evidence import Campaign, Design
+        >>> from evidence import Campaign, Design
         >>> design = Design.of("tense", {"title": "agreement", "task": "agreement", "metric": "test_accuracy",
         ...     "rows": ["transformer", "dt"], "seeds": 2})
         >>> campaign = Campaign([design], "no-runs", "no-results")

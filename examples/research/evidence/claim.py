@@ -48,7 +48,7 @@ class Claim:
         ValueError: If a value is none of those.
 
     Example:
-        >>> from graphdep.training.evidence import Claim
+        >>> from evidence import Claim
         >>> of = {"text": "trees help", "source": "ours", "a": "dt", "b": "transformer"}
         >>> claim = Claim(name="roles", expected="better", smallest=0.01, **of)
         >>> claim.verdict(0.3, 0.01, 4), claim.verdict(0.0, 0.001, 40), claim.verdict(0.01, 0.01, 4)

@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from graphdep.training.evidence.claim import Claim
+from evidence.claim import Claim
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.settings import parse_settings
 from graphdep.training.family.train_config import TrainConfig
@@ -60,7 +60,7 @@ class Design:
         claims: The claims.
 
     Example:
-        >>> from graphdep.training.evidence import Design
+        >>> from evidence import Design
         >>> design = Design.of("tense", {"title": "agreement", "task": "agreement", "metric": "test_accuracy",
         ...     "rows": ["transformer", "dt"], "seeds": 5})
         >>> design.tables[0].rows, len(design.tables[0].digest)

@@ -44,7 +44,7 @@ class Ledger:
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from graphdep.training.evidence.ledger import Ledger, RunKey
+        >>> from evidence.ledger import Ledger, RunKey
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "roles.csv")
         ...     Ledger(path).add(RunKey("0a1b2c3d", "dt", "", 0), {"test_f1": 0.5})

@@ -22,7 +22,7 @@ class OpenClaim:
         ValueError: If one of them is no text or empty.
 
     Example:
-        >>> from graphdep.training.evidence import OpenClaim
+        >>> from evidence import OpenClaim
         >>> OpenClaim(text="People like it", source="Table 2", published="+.12", why="no annotators").why
         'no annotators'
     """

@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from evidence.campaign import FILES, Campaign
+from evidence.ledger import RunKey
+from evidence.prepared_files import LIST, write_list
 from graphdep.io import atomic_path
-from graphdep.training.evidence.campaign import FILES, Campaign
-from graphdep.training.evidence.ledger import RunKey
-from graphdep.training.evidence.prepared_files import LIST, write_list
 from graphdep.training.family.by_task import load_splits
 
 

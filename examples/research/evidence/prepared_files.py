@@ -27,7 +27,9 @@ def check_list(root: Path) -> None:
     size, or if the list is, which is written last.
     """
     if not (root / LIST).exists():
-        raise ValueError(f"{root} has no {LIST}: it was not prepared to its end (make gpu-prepare)")
+        raise ValueError(
+            f"{root} has no {LIST}: it was not prepared to its end (make -C examples/research gpu-prepare)"
+        )
     try:
         sizes = json.loads((root / LIST).read_text(encoding="utf-8"))
         wrong = [name for name, size in sizes.items() if not _has(root / name, size)]

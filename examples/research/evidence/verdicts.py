@@ -14,12 +14,12 @@ from typing import Any
 
 from scipy import stats
 
+from evidence.campaign import Campaign
+from evidence.claim import Claim
+from evidence.design import Design, Table
+from evidence.ledger import Ledger, alone
 from graphdep.io import atomic_path
 from graphdep.metrics import Metric, visible_effect
-from graphdep.training.evidence.campaign import Campaign
-from graphdep.training.evidence.claim import Claim
-from graphdep.training.evidence.design import Design, Table
-from graphdep.training.evidence.ledger import Ledger, alone
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.table.comparison import compare_runs
 
@@ -85,7 +85,9 @@ def read_claims(path: Path) -> list[dict[str, str]]:
         raise ValueError(f"{path}:1: the header must be {','.join(HEADER)}")
     rows = [dict(row) for row in reader]
     if not text.endswith("\n") or any(None in row or None in row.values() for row in rows):
-        raise ValueError(f"{path}: the file is cut: delete it, make evidence-status writes it again")
+        raise ValueError(
+            f"{path}: the file is cut: delete it, make -C examples/research evidence-status writes it again"
+        )
     return rows
 
 

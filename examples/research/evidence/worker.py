@@ -13,8 +13,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from evidence.ledger import RunKey
 from graphdep.io.end_with_parent import end_with_parent
-from graphdep.training.evidence.ledger import RunKey
 from graphdep.training.runner.folder_in_use import FolderInUseError
 
 FAILED = "failed.txt"

@@ -3,10 +3,10 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from graphdep.training.evidence import read_designs
-from graphdep.training.evidence.verdicts import HEADER
+from evidence import read_designs
+from evidence.verdicts import HEADER
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[1]
 SCRIPT = runpy.run_path(str(EXAMPLES / "claims.py"))
 STALE = SCRIPT["stale"]
 PAGES = [*SCRIPT["FIRST_PAGES"], *sorted((EXAMPLES / "results").glob("*.md"))]
@@ -50,7 +50,9 @@ def test_the_table_of_the_page_is_that_of_the_results(example):
     shown = example("claims.py")
     page = (EXAMPLES / "claims" / "README.md").read_text(encoding="utf-8")
     for name, table in zip(("claims", "open"), shown.stdout.rstrip("\n").split("\n\n")):
-        assert f"<!-- {name}:begin -->\n{table}\n<!-- {name}:end -->" in page, "make tables"
+        assert f"<!-- {name}:begin -->\n{table}\n<!-- {name}:end -->" in page, (
+            "make tables"
+        )
 
 
 def test_what_is_decided_and_what_is_not(example, tmp_path):

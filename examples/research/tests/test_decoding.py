@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 import torch
 
-FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 MODULES = ("decoding", "dra_throughput", "dialogue_lengths", "attention")
 
 

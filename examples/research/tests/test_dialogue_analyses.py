@@ -20,7 +20,7 @@ from graphdep.training.runner.checkpoint import RunState
 from graphdep.transforms import EdgeConstructor
 from graphdep.visualization import plot_attention
 
-ROOT = Path(__file__).parents[2]
+RESEARCH = Path(__file__).parents[1]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}
 SIZES |= {"decoder_layers": 1, "max_epochs": 1, "min_freq": 1, "max_length": 5, "accelerator": "cpu"}
 
@@ -40,7 +40,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def call(script: str, *arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
-        runpy.run_path(str(ROOT / "examples" / script), run_name="__main__")
+        runpy.run_path(str(RESEARCH / script), run_name="__main__")
         return capsys.readouterr().out
 
     return call

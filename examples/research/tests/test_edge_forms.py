@@ -11,7 +11,7 @@ import torch
 
 from graphdep.transforms import resolve
 
-FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_what_is_compared_is_the_same(forms: ModuleType, preset: str) -> None:
 def test_all_rows_are_measured(
     forms: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(FOLDER.parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(FOLDER.parents[2]))
     monkeypatch.setattr(forms, "PRESETS", ["dt"])
     forms.main(["--lengths", "4", "--sentences", "2", "--rounds", "1"])
     rows = capsys.readouterr().out.splitlines()[-3:]

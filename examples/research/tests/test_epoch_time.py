@@ -16,7 +16,7 @@ import torch
 from graphdep.datasets import SICK
 from graphdep.testing.tiny_corpus import write_tiny_sick
 
-FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 MODELS = [("Tree-LSTM, recursive", 1), ("Tree-LSTM, recursive", 25), ("Tree-LSTM, by level", 25)]
 MODELS += [("Tree-LSTM, by level", 32), ("Transformer", 32), ("dt", 32)]
 
@@ -40,7 +40,7 @@ def test_all_rows_are_measured(corpus: dict[str, str], tmp_path: Path) -> None:
     command = [sys.executable, str(FOLDER / "epoch_time.py"), "--root", corpus["root"], "--share", "0.5"]
     command += ["--parser", corpus["parser"], "--hidden-channels", "12", "--tree-lstm-channels", "10"]
     command += ["--rounds", "2", "--threads", "1", "--limit", "20", "--output", str(output)]
-    environment = {**os.environ, "PYTHONPATH": str(FOLDER.parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(FOLDER.parents[2])}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     result = json.loads(output.read_text())

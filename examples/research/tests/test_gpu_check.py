@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 import torch
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # What a machine with a GPU may lack: nothing of it may be asked for.
 LACKING = (
     "stanza lightning sklearn scipy nltk typer rich sacrebleu matplotlib transformers pandas yaml".split()
@@ -26,7 +26,7 @@ import sys
 sys.modules.update(dict.fromkeys({LACKING!r}))
 import warnings
 warnings.filterwarnings("ignore", category=DeprecationWarning)
-sys.path.insert(0, {str(ROOT / "examples" / "benchmarks")!r})
+sys.path.insert(0, {str(ROOT / "examples" / "research" / "benchmarks")!r})
 import gpu_check
 """
 # A GPU that is called cpu:0, whose graphs run nothing, and whose events are a microsecond apart.
@@ -122,7 +122,7 @@ def test_what_asks_the_gpu_itself(tmp_path: Path, captured: bool) -> None:
 def gpu_check(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     from importlib import import_module
 
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "benchmarks"))
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "research" / "benchmarks"))
     return import_module("gpu_check")
 
 

@@ -1,4 +1,4 @@
-"""Reports of a GPU become CSVs, of which examples/tables.py makes tables."""
+"""Reports of a GPU become CSVs, of which tables.py makes tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STEPS = [
 
 @pytest.fixture
 def gpu_tables(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples" / "benchmarks")
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
     return import_module("gpu_tables")
 
 

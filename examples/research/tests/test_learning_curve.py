@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[1]
 DESIGN = """
 title = "roles"
 task = "propbank-ewt"
@@ -61,7 +61,7 @@ def write(folder: Path, curve: SimpleNamespace, sizes: tuple[str, ...]) -> dict:
 
 
 def runs_key(key: SimpleNamespace):
-    from graphdep.training.evidence.ledger import RunKey
+    from evidence.ledger import RunKey
 
     return RunKey(key.digest, key.row, key.tune, key.seed)
 
@@ -103,7 +103,9 @@ def test_the_picture_knows_what_it_is_of(tmp_path, curve):
 def test_the_committed_page_and_picture_are_of_the_committed_scores(curve):
     lines = curve.points_of_lines(EXAMPLES / "claims", EXAMPLES / "results" / "evidence")
     page = (EXAMPLES / "results" / "roles-more.md").read_text(encoding="utf-8")
-    assert f"<!-- picture:begin -->\n{curve.said(lines)}<!-- picture:end -->" in page, "make tables"
+    assert f"<!-- picture:begin -->\n{curve.said(lines)}<!-- picture:end -->" in page, (
+        "make tables"
+    )
     picture = EXAMPLES / "figures" / "learning_curve.png"
     assert picture.exists() == curve.has_picture(lines)
     assert curve.drawn(picture) == (curve.digest(lines) if picture.exists() else "")

@@ -11,17 +11,17 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from probe_edits import ProbeState, edited
+from probe_sights import PROBE_SIGHTS
+from probe_theory import Ceiling, Sight, _ceiling, batch_of, ceilings, colours
 from torch_geometric.data import Batch
 from torch_geometric.transforms import Compose
 
 import graphdep.transforms as G
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import mark_words
-from graphdep.datasets.labels.probes.probe_edits import ProbeState, edited
 from graphdep.datasets.labels.probes.probe_functions import PROBE_FUNCTIONS
 from graphdep.datasets.labels.probes.probe_sentences import ProbeSizes, probe_sentences
-from graphdep.datasets.labels.probes.probe_sights import PROBE_SIGHTS
-from graphdep.datasets.labels.probes.probe_theory import Ceiling, Sight, _ceiling, batch_of, ceilings, colours
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.conv import AttentionConv, GatedRelationConv, LISAConv
 from graphdep.nn.models import GraphTransformer

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 
+import probe_theory
 import pytest
+from probe_sights import PHRASE_SIGHTS, PROBE_SIGHTS
 
-from graphdep.datasets.labels.probes import probe_theory
-from graphdep.datasets.labels.probes.probe_sights import PHRASE_SIGHTS, PROBE_SIGHTS
-
-ROOT = Path(__file__).parents[2]
 TINY = ("--sentences", 10, "--epochs", 1, "--walks", 0, "--layers", 1)
 
 
@@ -84,5 +81,5 @@ def test_the_governor_is_read_where_it_can_be(run):
     assert lisa > 0.6
 
 
-def test_it_stays_short():
-    assert len((ROOT / "examples" / "probes.py").read_text().splitlines()) <= 115
+def test_it_stays_short(scripts):
+    assert len((scripts / "probes.py").read_text().splitlines()) <= 115

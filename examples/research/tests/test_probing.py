@@ -14,7 +14,7 @@ from graphdep.io import write_conllu
 from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.training import TrainConfig, train
 
-ROOT = Path(__file__).parents[2]
+RESEARCH = Path(__file__).parents[1]
 NAMES = ("ann", "bob", "cid", "dan")
 
 
@@ -48,7 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def call(*arguments: str) -> tuple[str, str]:
         monkeypatch.setattr(sys, "argv", ["probing.py", *arguments])
-        runpy.run_path(str(ROOT / "examples" / "probing.py"), run_name="__main__")
+        runpy.run_path(str(RESEARCH / "probing.py"), run_name="__main__")
         return capsys.readouterr()
 
     return call

@@ -16,7 +16,7 @@ from torch_geometric.data import Batch
 
 from graphdep.transforms import resolve
 
-FOLDER = Path(__file__).parents[2] / "examples" / "benchmarks"
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 NUMBERS = [f"{name}_seconds" for name in ("edges", "inference", "training")]
 NUMBERS += ["inference_mib", "training_mib"]
 
@@ -36,7 +36,7 @@ def test_all_rows_are_measured(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(FOLDER.parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(FOLDER.parents[2]))
     sizes = ["--rounds", "1", "--threads", "1", "--lengths", "20", "--batches"]
     command = [*sizes, "--models", "dt", "literal", "--memory-limit-gb", "0.04", "--output", str(tmp_path)]
     assert scaling.main(command) == 0

@@ -14,7 +14,7 @@ FOUND = "(S (NP (DT The) (NN dog)) (VP (VBD slept)) (ADVP (RP in)) (. .))"
 PIECES = ("(TOP(S(NP*", "*)", "(VP*", "(PRT*))", "*))")
 
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "score_constituents.py"
+SCRIPT = Path(__file__).parents[1] / "score_constituents.py"
 
 
 @pytest.fixture

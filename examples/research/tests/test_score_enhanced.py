@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "score_enhanced.py"
+SCRIPT = Path(__file__).parents[1] / "score_enhanced.py"
 TREEBANK = """\
 1\tdogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t2:nsubj|4:nsubj\t_
 2\tsit\tsit\tVERB\tVBP\t_\t0\troot\t0:root\t_

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
-import sys
-from importlib import import_module
 from pathlib import Path
 
+import design_tables
 import pytest
+import table_text
+import tables
+from evidence.verdicts import HEADER, scores_digest
 from scipy import stats
 
-from graphdep.training.evidence.verdicts import HEADER, scores_digest
-
-ROOT = Path(__file__).parents[2]
-RESULTS, DESIGNS = ROOT / "examples" / "results", ROOT / "examples" / "claims"
-sys.path.insert(0, str(ROOT / "examples"))
-TABLES, DESIGN_TABLES, TEXTS = map(import_module, ("tables", "design_tables", "table_text"))
-sys.path.pop(0)
-PAGES = [*TABLES.FIRST_PAGES, *sorted(RESULTS.glob("*.md"))]
+ROOT = Path(__file__).parents[3]
+RESULTS, DESIGNS = ROOT / "examples" / "research" / "results", ROOT / "examples" / "research" / "claims"
+PAGES = [*tables.FIRST_PAGES, *sorted(RESULTS.glob("*.md"))]
 
 CSV = """task,model,head_lr,seed,metric,value,floor,against,difference,low,high,smallest_visible
 t,dt,1,0,test_f1,0.5,0.25,transformer,0.1,-0.05,0.25,0.2
@@ -66,12 +63,12 @@ def folder(tmp_path: Path) -> Path:
 def refreshed(folder: Path, text: str) -> str:
     page = folder / "page.md"
     page.write_text(text, encoding="utf-8")
-    return TABLES.refreshed(page, folder, folder)
+    return tables.refreshed(page, folder, folder)
 
 
 def write_scores(folder: Path, scores_of: dict[str, list[float]] = SCORES) -> None:
     """Of the first table of the design, with floors."""
-    digest = DESIGN_TABLES.read_designs(folder)[0].tables[0].digest
+    digest = design_tables.read_designs(folder)[0].tables[0].digest
     lines = ["digest,row,tune,seed,metric,value"]
     for row, values in scores_of.items():
         for seed, value in enumerate(values):
@@ -93,7 +90,9 @@ def cells(line: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_pages_are_what_the_csvs_say(page: Path) -> None:
-    assert TABLES.refreshed(page, RESULTS, DESIGNS) == page.read_text(encoding="utf-8"), "make tables"
+    assert tables.refreshed(page, RESULTS, DESIGNS) == page.read_text(encoding="utf-8"), (
+        "make tables"
+    )
 
 
 def test_a_right_table_stays_as_it_is(folder: Path) -> None:
@@ -145,7 +144,7 @@ def test_no_table_after_the_comment(folder: Path) -> None:
 
 def test_columns_may_be_models_and_a_file_that_of_a_design(folder: Path) -> None:
     write_scores(folder)
-    digest = DESIGN_TABLES.read_designs(folder)[0].tables[0].digest
+    digest = design_tables.read_designs(folder)[0].tables[0].digest
     said = f"evidence/d.csv digest={digest}; roles = test_f1 .2; no skill = floor; trees = model:dt"
     marker = f"<!-- table: {said} -->\n"
     table = "| what | no skill | trees | seeds |\n|---|---|---|---|\n| roles | {} | {} | {} |\n"
@@ -201,7 +200,7 @@ def test_rows_beside_what_the_paper_reports(folder: Path) -> None:
     other = (folder / "s.toml").read_text().replace("lr = 0.1", "lr = 0.2")
     (folder / "more.toml").write_text(other.replace('"use"', '"lstm"'))
     (folder / "evidence").mkdir()
-    digests = {design.name: design.tables[0].digest for design in DESIGN_TABLES.read_designs(folder)}
+    digests = {design.name: design.tables[0].digest for design in design_tables.read_designs(folder)}
     for name, row in {"s": "dt", "more": "lstm"}.items():
         lines = [f"{digests[name]},{row},,{n},test_accuracy,{value}\n" for n, value in enumerate((0.5, 0.7))]
         path = folder / "evidence" / f"{name}.csv"
@@ -250,7 +249,7 @@ def test_a_difference_over_examples_goes_before_that_over_seeds(folder: Path) ->
     assert "over the seeds alone" not in text
     # Not if these are other runs.
     (folder / "b.csv").write_text("\n".join(lines).replace("dt,2,test_f1,0.6", "dt,2,test_f1,0.61") + "\n")
-    TEXTS.read.cache_clear()
+    table_text.read.cache_clear()
     assert "[+0.1000, +0.7000]" not in refreshed(folder, marker.format(""))
 
 
@@ -267,7 +266,7 @@ def test_a_claim_of_other_scores_or_of_fewer_seeds_is_not_taken(folder: Path) ->
     write_scores(folder)
     marker = "<!-- evidence: d 10 test_f1 rows=transformer,dt -->\n{}<!-- evidence:end -->\n"
     path = folder / "evidence" / "claims.csv"
-    design = DESIGN_TABLES.read_designs(folder)[0]
+    design = design_tables.read_designs(folder)[0]
     a, b = (dict(enumerate(SCORES[row])) for row in ("dt", "transformer"))
     row = dict.fromkeys(HEADER, "") | {"claim": "c", "design": "d", "table": "10", "metric": "test_f1"}
     row |= {"digest": design.tables[0].digest, "a": "dt", "b": "transformer"}
@@ -295,7 +294,7 @@ def test_a_metric_over_several_tables(folder: Path) -> None:
 
 def test_a_metric_over_the_parts_of_the_test_split(folder: Path) -> None:
     write_scores(folder)
-    ledger, digest = folder / "evidence" / "d.csv", DESIGN_TABLES.read_designs(folder)[0].tables[0].digest
+    ledger, digest = folder / "evidence" / "d.csv", design_tables.read_designs(folder)[0].tables[0].digest
     parts = [
         ("dt", 0, "11-20", 0.5),
         ("dt", 1, "11-20", 0.7),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "examples" / "train_bundled_parser.py"
+SCRIPT = Path(__file__).parents[1] / "train_bundled_parser.py"
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from evidence import Campaign, Design, verdicts
+from evidence import campaign as module
+from evidence.ledger import Ledger, RunKey
+from evidence.verdicts import decide, read_claims
 
-from graphdep.training.evidence import Campaign, Design, verdicts
-from graphdep.training.evidence import campaign as module
-from graphdep.training.evidence.ledger import Ledger, RunKey
-from graphdep.training.evidence.verdicts import decide, read_claims
-
-MINI = Path(__file__).parents[3] / "datasets" / "mini"
+MINI = Path(__file__).parents[4] / "datasets" / "mini"
 CLAIM = {"name": "c", "text": "t", "source": "s", "a": "dt", "b": "transformer", "expected": "better"}
 SMALL = {
     "title": "agreement",
@@ -343,7 +342,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     code = (
         "import multiprocessing, os, sys\n"
         "from pathlib import Path\n"
-        "from graphdep.training.evidence.worker import Worker\n"
+        "from evidence.worker import Worker\n"
         "if __name__ == '__main__':\n"
         "    worker = Worker(multiprocessing.get_context('spawn'), Path(sys.argv[1]))\n"
         "    print(worker.process.pid, flush=True)\n"

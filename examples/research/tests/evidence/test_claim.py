@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from evidence import Claim
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from graphdep.metrics import visible_effect
-from graphdep.training.evidence import Claim
 
 numbers = st.floats(-1, 1)
 

@@ -4,13 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-
-from graphdep.training.evidence import Design, read_designs
+from evidence import Design, read_designs
 
 SMALL = {"title": "agreement", "task": "agreement", "metric": "test_accuracy", "rows": ["transformer", "dt"]}
 CLAIM = {"name": "c", "text": "t", "source": "s", "a": "dt", "b": "transformer", "expected": "better"}
 CLAIM |= {"smallest": 0.1}
-OURS = Path(__file__).parents[3] / "examples" / "claims"
+OURS = Path(__file__).parents[2] / "claims"
 
 
 def test_tables_inherit_from_the_design():

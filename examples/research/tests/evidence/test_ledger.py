@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from evidence.ledger import Ledger, RunKey
 from hypothesis import given
 from hypothesis import strategies as st
-
-from graphdep.training.evidence.ledger import Ledger, RunKey
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=6)
 keys = st.builds(RunKey, words, words, words, st.integers(0, 99))

@@ -3,10 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from evidence import OpenClaim, read_open_claims
 
-from graphdep.training.evidence import OpenClaim, read_open_claims
-
-OURS = Path(__file__).parents[3] / "examples" / "claims" / "open"
+OURS = Path(__file__).parents[2] / "claims" / "open"
 ONE = '[[claims]]\ntext = "t"\nsource = "Table 2"\npublished = "+.1"\nwhy = "w"\n'
 
 

@@ -4,11 +4,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from evidence import Campaign, Design
+from evidence.prepare import prepare
 
-from graphdep.training.evidence import Campaign, Design
-from graphdep.training.evidence.prepare import prepare
-
-MINI = Path(__file__).parents[3] / "datasets" / "mini"
+MINI = Path(__file__).parents[4] / "datasets" / "mini"
 DESIGN = {
     "title": "agreement",
     "task": "agreement",

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from evidence.prepared_files import LIST, check_list, write_list
 from hypothesis import given
 from hypothesis import strategies as st
-
-from graphdep.training.evidence.prepared_files import LIST, check_list, write_list
 
 
 def prepare(root):

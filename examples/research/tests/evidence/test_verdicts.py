@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from evidence.verdicts import HEADER, over_seeds, read_claims, scores_digest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-
-from graphdep.training.evidence.verdicts import HEADER, over_seeds, read_claims, scores_digest
 
 scores = st.floats(0, 1, width=16)
 

@@ -6,10 +6,10 @@ import signal
 import time
 
 import pytest
+from evidence import worker as module
+from evidence.ledger import RunKey
+from evidence.worker import BUSY, Job, Worker
 
-from graphdep.training.evidence import worker as module
-from graphdep.training.evidence.ledger import RunKey
-from graphdep.training.evidence.worker import BUSY, Job, Worker
 from graphdep.training.runner.folder_in_use import FolderInUseError
 
 # From Python 3.12 on a fork beside threads warns; what these do holds no lock.
