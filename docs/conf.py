@@ -37,6 +37,7 @@ include_patterns = [
     "docs/*.md",
     "docs/**/*.md",
     "examples/README.md",
+    "examples/research/README.md",
     "examples/research/results/*.md",
     "examples/research/claims/README.md",
     "datasets/README.md",

@@ -90,30 +90,30 @@ def papers_of(of: type | Callable) -> list[Paper]:
 
 def table() -> str:
     """The table, in Markdown."""
-    lines = [COLUMNS, ("---",) * len(COLUMNS), *map(_cells, _rows().items())]
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *map(_cells, rows().items())]
     return "".join(f"| {' | '.join(cell or DASH for cell in line)} |\n" for line in lines)
 
 
-def _rows() -> dict[str, dict[str, list[Any]]]:
+def rows() -> dict[str, dict[str, list[Any]]]:
     """By title: what the columns hold, and under ``url`` the address."""
-    rows: dict[str, dict[str, list[Any]]] = {}
-    for column, name, of in _things():
+    found: dict[str, dict[str, list[Any]]] = {}
+    for column, name, of in things():
         for paper in papers_of(of)[:1]:
-            row = rows.setdefault(paper.title, {key: [] for key in ("url", *COLUMNS)})
+            row = found.setdefault(paper.title, {key: [] for key in ("url", *COLUMNS)})
             row[column].append(f"`{name}`")
             row["equations"] += paper.equations
             row["url"] += [paper.url] if paper.url else []
             row["command"] += [_command(*COMMANDS[name])] if name in COMMANDS else []
-    return rows
+    return found
 
 
 def _cells(titled: tuple[str, dict[str, list[Any]]]) -> tuple[str, ...]:
     title, row = titled
     paper = f"[{title}]({row['url'][0]})" if row["url"] else title
-    return (paper, _ranges(row["equations"]), *(", ".join(row[column]) for column in COLUMNS[2:]))
+    return (paper, ranges(row["equations"]), *(", ".join(row[column]) for column in COLUMNS[2:]))
 
 
-def _things() -> Iterator[tuple[str, str, Any]]:
+def things() -> Iterator[tuple[str, str, Any]]:
     """Column, name and object of all that may be a paper's."""
     yield from (("preset", name, preset) for name, preset in PRESETS.items())
     for column, package in (("conv", conv), ("conv", attention), ("model", models)):
@@ -128,11 +128,11 @@ def _command(task: str, model: str | None) -> str:
 
 def _numbers(text: str) -> tuple[int, ...]:
     """``"2-5, 7"`` as numbers."""
-    ranges = re.findall(r"(\d+)(?:-(\d+))?", text)
-    return tuple(number for first, last in ranges for number in range(int(first), int(last or first) + 1))
+    found = re.findall(r"(\d+)(?:-(\d+))?", text)
+    return tuple(number for first, last in found for number in range(int(first), int(last or first) + 1))
 
 
-def _ranges(numbers: list[int]) -> str:
+def ranges(numbers: list[int]) -> str:
     """Numbers as ``"2-5, 7"``."""
     parts: list[list[int]] = []
     for number in sorted(set(numbers)):

@@ -13,9 +13,9 @@ Words after "=" are a file of `results/` (of its folder evidence with `digest=..
 (digits, else four), `column=value` of the CSV, `model:NAME`, `floor`, or `-`: leave it as it is. Columns
 "seeds", "runs", "difference ..." and "smallest visible" are known; rows "no skill ..." are floors, rows
 "references ..." those; "paper ..." and "**not trained** ..." are left. Five comments make a whole table, up
-to <!-- evidence:end --> and so on, of designs of `claims/`: one of its tables with its metrics, one metric over several tables, a row's differences to others over several tables, a metric over
-the parts of the test split, or rows of several designs (``a+b``: two of one task) beside what their paper
-reports of them:
+to <!-- evidence:end --> and so on, of designs of `claims/`: one of its tables with its metrics, one metric
+over several tables, a row's differences to others over several tables, a metric over the parts of the test
+split, or rows of several designs (``a+b``: two of one task) beside what their paper reports of them:
 
     <!-- evidence: e2-roles 5000 test_f1 rows=transformer,dt against=transformer differences=roles.csv -->
     <!-- curve: e2-roles test_f1 500 1000 2500 rows=transformer,dt -->

@@ -50,9 +50,7 @@ def test_the_table_of_the_page_is_that_of_the_results(example):
     shown = example("claims.py")
     page = (EXAMPLES / "claims" / "README.md").read_text(encoding="utf-8")
     for name, table in zip(("claims", "open"), shown.stdout.rstrip("\n").split("\n\n")):
-        assert f"<!-- {name}:begin -->\n{table}\n<!-- {name}:end -->" in page, (
-            "make tables"
-        )
+        assert f"<!-- {name}:begin -->\n{table}\n<!-- {name}:end -->" in page, "make tables"
 
 
 def test_what_is_decided_and_what_is_not(example, tmp_path):

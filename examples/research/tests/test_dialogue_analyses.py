@@ -10,15 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
-from graphdep import RelationVocab, Vocab
 from graphdep.nn.models import DialogueModel
 from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.checkpoint import RunState
 from graphdep.transforms import EdgeConstructor
-from graphdep.visualization import plot_attention
 
 RESEARCH = Path(__file__).parents[1]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}
@@ -35,15 +31,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable:
+def run(example: Callable) -> Callable:
     """Runs a script in this process; gives what it printed."""
-
-    def call(script: str, *arguments: object) -> str:
-        monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
-        runpy.run_path(str(RESEARCH / script), run_name="__main__")
-        return capsys.readouterr().out
-
-    return call
+    return lambda *arguments: example(*arguments).stdout
 
 
 def checkpoints(runs: dict[str, Path]) -> list[object]:
@@ -97,35 +87,7 @@ def test_edges_are_made_before_the_response(run, runs, tmp_path, monkeypatch):
     assert (row["pre"] >= 1, row["gen"]) == (True, 10)
 
 
-def test_attention_maps(run, runs, tmp_path, monkeypatch):
-    drawn = []
-
-    def plot(maps, labels, **titles):
-        drawn.append(maps)
-        return plot_attention(maps, labels, **titles)
-
-    monkeypatch.setattr("graphdep.visualization.plot_attention", plot)
-    run("attention_maps.py", *checkpoints(runs), "--output", tmp_path / "maps.png")
-    assert (tmp_path / "maps.png").read_bytes().startswith(b"\x89PNG")
-    (maps,) = drawn
-    assert len(maps) == 3
-    assert torch.allclose(maps.sum(dim=-1), torch.ones(3, maps.size(1)))
-    allowed = maps[0] > 0
-    assert torch.equal(maps[0], allowed / allowed.sum(dim=-1, keepdim=True))
-    assert 1 < allowed.sum() < allowed.numel()
-
-
-def test_attention_maps_need_attention_between_words(run, runs, tmp_path):
-    settings = {**SIZES, "task": "dailydialog"}
-    for model in ("hred", "recosa"):
-        state = RunState(TrainConfig.of(model, **settings), Vocab(["a"]), RelationVocab(), {})
-        path = tmp_path / f"{model}.ckpt"
-        torch.save({"graphdep": state.state_dict(), "state_dict": state.build_task().state_dict()}, path)
-        with pytest.raises(SystemExit, match=rf"{model}\.ckpt: '{model}' has no attention between words"):
-            run("attention_maps.py", "--checkpoint", path, "--output", tmp_path / "maps.png")
-
-
-def test_sample_responses(run, runs, tmp_path):
+def test_sample_responses(run, example, runs, tmp_path):
     files = [
         part
         for name, folder in runs.items()
@@ -138,5 +100,5 @@ def test_sample_responses(run, runs, tmp_path):
     )
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps({"context": ["x"], "response": "y"}) + "\n")
-    with pytest.raises(SystemExit, match="the contexts of other are not those of transformer-dra"):
-        run("sample_responses.py", *files, "--responses", f"other={other}")
+    done = example("sample_responses.py", *files, "--responses", f"other={other}", returncode=1)
+    assert "the contexts of other are not those of transformer-dra" in done.stderr

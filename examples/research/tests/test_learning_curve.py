@@ -103,9 +103,7 @@ def test_the_picture_knows_what_it_is_of(tmp_path, curve):
 def test_the_committed_page_and_picture_are_of_the_committed_scores(curve):
     lines = curve.points_of_lines(EXAMPLES / "claims", EXAMPLES / "results" / "evidence")
     page = (EXAMPLES / "results" / "roles-more.md").read_text(encoding="utf-8")
-    assert f"<!-- picture:begin -->\n{curve.said(lines)}<!-- picture:end -->" in page, (
-        "make tables"
-    )
+    assert f"<!-- picture:begin -->\n{curve.said(lines)}<!-- picture:end -->" in page, "make tables"
     picture = EXAMPLES / "figures" / "learning_curve.png"
     assert picture.exists() == curve.has_picture(lines)
     assert curve.drawn(picture) == (curve.digest(lines) if picture.exists() else "")

@@ -90,9 +90,7 @@ def cells(line: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_pages_are_what_the_csvs_say(page: Path) -> None:
-    assert tables.refreshed(page, RESULTS, DESIGNS) == page.read_text(encoding="utf-8"), (
-        "make tables"
-    )
+    assert tables.refreshed(page, RESULTS, DESIGNS) == page.read_text(encoding="utf-8"), "make tables"
 
 
 def test_a_right_table_stays_as_it_is(folder: Path) -> None:

@@ -342,6 +342,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
     code = (
         "import multiprocessing, os, sys\n"
         "from pathlib import Path\n"
+        f"sys.path.append({str(Path(__file__).parents[2])!r})\n"
         "from evidence.worker import Worker\n"
         "if __name__ == '__main__':\n"
         "    worker = Worker(multiprocessing.get_context('spawn'), Path(sys.argv[1]))\n"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,3 +141,11 @@ def test_no_design_of_ours_looks_for_more_than_was_published():
             found = re.fullmatch(r"[+-]?(\d*\.\d+)", claim.published)
             if found and claim.expected != "equal":
                 assert claim.smallest <= float(found[1]), claim.name
+
+
+def test_designs_are_read_without_the_trainer():
+    heavy = "(name for name in ('torch', 'lightning', 'sklearn') if name in sys.modules)"
+    code = f"import sys\nsys.path.append({str(OURS.parent)!r})\nimport evidence\nprint(*{heavy})"
+    assert not subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
