@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 # Folders that tools and users make, and those whose files speak for themselves.
 LEFT_OUT = ("__pycache__", "raw", "processed", "cache")
+RESEARCH = ROOT / "examples" / "research"  # README.md there says what it holds
 RECIPES = {
     title: re.findall(r"^```(python|diff)\n(.*?)^```", text, flags=re.M | re.S)
     for title, text in re.findall(r"^## Add an? (.*?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.M | re.S)
@@ -46,6 +47,7 @@ def drawn_folders() -> list[str]:
 
 def folders_below(root: Path) -> list[str]:
     paths = [path for path in root.rglob("*") if path.is_dir() and path.name not in LEFT_OUT]
+    paths = [path for path in paths if RESEARCH not in path.parents]
     return [root.name, *(path.relative_to(root.parent).as_posix() for path in paths)]
 
 

@@ -97,7 +97,8 @@ def _section(name: str, folder: Path) -> str:
     known = [f"`{preset}` reads {what}" for preset in presets_with(name) if (what := reads(preset))]
     if known:
         said.append(
-            f"By [the probes](../../examples/results/edges.md), with two layers: {'; '.join(known)}.\n"
+            "By [the probes](../../examples/research/results/edges.md), with two layers: "
+            f"{'; '.join(known)}.\n"
         )
     said.append(f"Reference: {{py:class}}`~graphdep.transforms.{name}`.\n")
     return "\n".join(said)

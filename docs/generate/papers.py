@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-import runpy
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from graphdep.training.evidence import read_open_claims
-
+from . import paper_table
 from .markdown import DASH, code, summary, table
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
-SCRIPT = runpy.run_path(str(EXAMPLES / "paper_table.py"))
-CLAIMS = runpy.run_path(str(EXAMPLES / "claims.py"))
-papers_of = SCRIPT["papers_of"]
+RESEARCH = Path(__file__).parents[2] / "examples" / "research"
+sys.path.append(str(RESEARCH))  # at the end: no name there may stand before one of another package
+import claims as of_runs  # noqa: E402
+from evidence import read_open_claims  # noqa: E402
+
+papers_of = paper_table.papers_of
 # The page of each paper in docs/papers, by a part of its title.
 SLUGS = {
     "Attention Is All You Need": "transformer-as-a-graph",
@@ -60,8 +60,8 @@ SLUGS = {
 
 @cache
 def rows() -> dict[str, dict[str, list[Any]]]:
-    """By title what examples/paper_table.py has: presets, convs, models, equations, address, command."""
-    return SCRIPT["_rows"]()
+    """By title what paper_table.py has: presets, convs, models, equations, address, command."""
+    return paper_table.rows()
 
 
 def slug(title: str) -> str:
@@ -84,7 +84,7 @@ def page_of(column: str, name: str) -> str:
 @cache
 def claims() -> list[list[str]]:
     """Lines of the table of claims: claim, source, rows, seeds, difference, smallest visible, verdict."""
-    text = CLAIMS["table"](EXAMPLES / "claims", EXAMPLES / "results" / "evidence")
+    text = of_runs.table(RESEARCH / "claims", RESEARCH / "results" / "evidence")
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines()[2:]]
 
 
@@ -107,7 +107,7 @@ def published_and_ours() -> list[tuple[str, ...]]:
                     found.append(
                         (link, claim, said, source.replace(title, "").strip(", "), difference, verdict)
                     )
-            for one in read_open_claims(EXAMPLES / "claims" / "open"):
+            for one in read_open_claims(RESEARCH / "claims" / "open"):
                 if title in one.source:
                     found.append((link, one.text, "", one.published, "", f"not decided: {one.why}"))
     return found
@@ -121,7 +121,7 @@ def part(title: str) -> str:
     """The generated part of a paper's page."""
     row = rows()[title]
     name = f"[{title}]({row['url'][0]})" if row["url"] else title
-    numbers = SCRIPT["_ranges"](row["equations"])
+    numbers = paper_table.ranges(row["equations"])
     said = [f"**Paper:** {name}{f' (equations {numbers})' if numbers else ''}.\n"]
     things = list(_things(title))
     header = ("kind", "name", "what it is")
@@ -145,8 +145,10 @@ def _verdicts(title: str) -> list[str]:
     if lines:
         header = ("claim", "source", "rows", "seeds", "difference [95%]", "verdict")
         said.append(table(header, [(*line[:5], line[6]) for line in lines]))
-        said.append("How to read it, and what was asked beforehand: [claims](/examples/claims/README.md).\n")
-    left = [one for one in read_open_claims(EXAMPLES / "claims" / "open") if title in one.source]
+        said.append(
+            "How to read it, and what was asked beforehand: [claims](/examples/research/claims/README.md).\n"
+        )
+    left = [one for one in read_open_claims(RESEARCH / "claims" / "open") if title in one.source]
     if left:
         said.append("Not decided here:\n")
         cells = [(one.text, one.source.replace(title, "") or DASH, one.published, one.why) for one in left]
@@ -159,7 +161,7 @@ def _verdicts(title: str) -> list[str]:
 
 
 def _things(title: str) -> Any:
-    for column, name, of in SCRIPT["_things"]():
+    for column, name, of in paper_table.things():
         if [paper.title for paper in papers_of(of)[:1]] == [title]:
             yield column, name, of
 

@@ -1,4 +1,4 @@
-"""What edges can read, by examples/results/probes.csv, and those of constituents by probes-projective.csv."""
+"""What edges can read, by probes.csv of the results, and those of constituents by probes-projective.csv."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from functools import cache
 from pathlib import Path
 
-RESULTS = Path(__file__).parents[2] / "examples" / "results"
+RESULTS = Path(__file__).parents[2] / "examples" / "research" / "results"
 PHRASES = ("constituents", "same-constituent")
 LAYERS, ENOUGH = "2", 0.9
 # A preset and the row of the probes that has its edges.

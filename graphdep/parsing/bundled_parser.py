@@ -30,10 +30,10 @@ class BundledParser(Parser):
     r"""A small stanza pipeline in a folder, which needs no network: the package's own of English, or another.
 
     The package's own is trained on UD English EWT; ``bundled/MODEL_CARD.md`` has its data, licences, scores
-    and limits. ``examples/train_bundled_parser.py`` makes others, of other languages too. Their files start
-    with stanza's shorthand, ``zh_joined_parser.pt`` say, which begins with the code of the language. What a
-    word is longer than 100 characters is hidden from the tagger and the parser, and a text of more than
-    10,000 characters is split into sentences piece by piece, cut at blank lines or white space.
+    and limits. ``examples/research/train_bundled_parser.py`` makes others, of other languages too. Their
+    files start with stanza's shorthand, ``zh_joined_parser.pt`` say, which begins with the code of the
+    language. What a word is longer than 100 characters is hidden from the tagger and the parser, and a text
+    of more than 10,000 characters is split into sentences piece by piece, cut at blank lines or white space.
 
     The files hold weights and plain values. One that names anything else to load, such as a transformer of
     the Hugging Face hub, is refused before anything is loaded. So is one that is not what ``SHA256SUMS``

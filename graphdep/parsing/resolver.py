@@ -57,9 +57,9 @@ def resolve_parser(
 
     Args:
         name_or_instance: ``"bundled"`` (English), ``"bundled:<folder>"`` (a folder that
-            ``examples/train_bundled_parser.py`` made), ``"stanza"`` (English), ``"stanza:<language>"``,
-            ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"ptb:<file>"`` (constituents that
-            are there, :class:`PtbParser`), ``"chain"`` (no parse), or a :class:`Parser`.
+            ``examples/research/train_bundled_parser.py`` made), ``"stanza"`` (English),
+            ``"stanza:<language>"``, ``"spacy:<model>"``, ``"corenlp"``, ``"conllu:<file>"``, ``"ptb:<file>"``
+            (constituents that are there, :class:`PtbParser`), ``"chain"`` (no parse), or a :class:`Parser`.
         cache: An SQLite file to keep parses in; see :class:`CachedParser`. (default: :obj:`None`)
         arcs: What the parses are for: ``"basic"`` trees, or graphs, a level of
             :func:`~graphdep.parsing.enhance`. (default: ``"basic"``)

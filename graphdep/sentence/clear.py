@@ -128,7 +128,7 @@ def clear_to_ud(sentence: Sentence) -> Sentence:
     Names stay ``compound`` (UD has ``flat`` for persons), since the labels alone do not tell persons apart.
     Labels that are not in the table stay. Enhanced arcs, which CLEAR does not have, are left out. The rules
     read the columns XPOS (Penn Treebank), else UPOS, and LEMMA, as far as they are there.
-    ``examples/results/parser.md`` has the scores on UD English EWT.
+    ``examples/research/results/parser.md`` has the scores on UD English EWT.
 
     Args:
         sentence: The tree. One that is not CLEAR's loses its structure.

@@ -57,12 +57,6 @@ def test_the_package_is_imported_alone(tmp_path):
     assert python(loaded, tmp_path).split() == []
 
 
-def test_designs_are_read_without_the_trainer(tmp_path):
-    code = "import sys, graphdep.training.evidence"
-    loaded = f"{code}\nprint(*(name for name in ('torch', 'lightning', 'sklearn') if name in sys.modules))"
-    assert python(loaded, tmp_path).split() == []
-
-
 def test_help_version_and_wrong_options(tmp_path):
     commands = [
         *(

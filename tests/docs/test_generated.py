@@ -50,7 +50,9 @@ def test_every_preset_is_one_row_and_its_constructors_say_so() -> None:
 
 
 def test_what_edges_read_is_what_was_measured() -> None:
-    with (ROOT / "examples" / "results" / "probes.csv").open(encoding="utf-8", newline="") as file:
+    with (ROOT / "examples" / "research" / "results" / "probes.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         rows = [row for row in csv.DictReader(file) if row["edges"] == "g2g" and row["layers"] == "2"]
     found = [row["function"] for row in rows if float(row["measured"]) >= 0.9]
     assert probes.reads("g2g").split(", ") == found

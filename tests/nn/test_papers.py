@@ -14,7 +14,7 @@ from graphdep.transforms import PRESETS
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path for room in ("nn", "transforms") for path in (ROOT / "graphdep" / room).rglob("*.py"))
-SCRIPT = runpy.run_path(str(ROOT / "examples" / "paper_table.py"))
+SCRIPT = runpy.run_path(str(ROOT / "docs" / "generate" / "paper_table.py"))
 Paper, papers_in, papers_of = SCRIPT["Paper"], SCRIPT["papers_in"], SCRIPT["papers_of"]
 
 # No address of these is known.

@@ -15,7 +15,8 @@ from graphdep.parsing import Parser, ParserUnavailableError, resolve_parser
 
 _TAKES = (
     "is in Chinese: it takes a parser of Chinese, such as 'stanza:zh', StanzaParser('zh', directory=FOLDER), "
-    "'bundled:FOLDER' with models that examples/train_bundled_parser.py made, or 'conllu:FILE' with the trees"
+    "'bundled:FOLDER' with models that examples/research/train_bundled_parser.py made, or 'conllu:FILE' with "
+    "the trees"
 )
 
 Names = dict[str, tuple[str, ...]]

@@ -2,7 +2,7 @@ r"""Which backend serves a call, and which fused kernel serves a block of nodes:
 
 **On the CPU** ``dense`` while its blocks hold at most 48 times as many pairs as attend, else ``reference``,
 which takes 1.1 to 2.2 times as long there, and .8 to 1.4 times at 64 (measured,
-``examples/benchmarks/density.py``, whose table is in ``examples/results/speed.md``).
+``examples/research/benchmarks/density.py``, whose table is in ``examples/research/results/speed.md``).
 ``segment`` is never chosen: it is for sums in a fixed order. Blocks that are complete, of one size and
 without terms are one call of PyTorch's own attention on a view (``whole.py``), without dropout or on CUDA,
 where that is fused.

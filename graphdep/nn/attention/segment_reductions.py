@@ -13,7 +13,7 @@ class SegmentReductions(NamedTuple):
     r"""Reductions of rows that are sorted into runs, some of them empty, by PyTorch alone.
 
     The same to the bit in every run, gradients too: what is added up is added in one order. On the CPU a sum
-    is an ``index_add``, the fastest there (``examples/benchmarks/attention.py``);
+    is an ``index_add``, the fastest there (``examples/research/benchmarks/attention.py``);
     elsewhere, where that adds in whatever order threads come, it is ``torch.segment_reduce``.
 
     Args:

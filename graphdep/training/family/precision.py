@@ -14,7 +14,7 @@ FULL, HALF = "32-true", "bf16-mixed"
 # Of the test: rows of a batch, repetitions, and how much faster bf16 must be to be worth its rounding.
 _ROWS, _TIMES, _GAIN = 512, 10, 1.3
 # In narrower models the casts cost what the products gain: steps of 300 and of 96 channels took 1.07 and 3.1
-# times as long in bf16, where projections alone were faster (examples/results/speed.md).
+# times as long in bf16, where projections alone were faster (examples/research/results/speed.md).
 _LEAST_CHANNELS = 384
 # A pretrained encoder is not read for this: the width of small ones; wider ones gain more.
 _PRETRAINED_CHANNELS = 384

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+from evidence import read_designs
+from evidence.verdicts import HEADER
+
+EXAMPLES = Path(__file__).parents[1]
+SCRIPT = runpy.run_path(str(EXAMPLES / "claims.py"))
+STALE = SCRIPT["stale"]
+PAGES = [*SCRIPT["FIRST_PAGES"], *sorted((EXAMPLES / "results").glob("*.md"))]
+TOML = """
+title = "agreement"
+task = "agreement"
+metric = "test_accuracy"
+rows = ["transformer", "dt"]
+seeds = 2
+[[claims]]
+name = "one"
+text = "Trees help"
+source = "ours"
+a = "dt"
+b = "transformer"
+expected = "better"
+smallest = 0.1
+[[claims]]
+name = "two"
+text = "They do not"
+source = "theirs"
+a = "dt"
+b = "transformer"
+expected = "equal"
+smallest = 0.1
+needs = "a GPU"
+"""
+OPEN = """
+source = "A paper"
+[[claims]]
+text = "People like it"
+source = "Table 2"
+published = "+.12"
+why = "no annotators"
+"""
+DECIDED = "one,d,,{},test_accuracy,dt,transformer,better,0.1,2,2,x,seeds,1,0.5,0.5,0.25,0.75,0.1,1,0.4,"
+DECIDED += "reproduced"
+
+
+def test_the_table_of_the_page_is_that_of_the_results(example):
+    shown = example("claims.py")
+    page = (EXAMPLES / "claims" / "README.md").read_text(encoding="utf-8")
+    for name, table in zip(("claims", "open"), shown.stdout.rstrip("\n").split("\n\n")):
+        assert f"<!-- {name}:begin -->\n{table}\n<!-- {name}:end -->" in page, "make tables"
+
+
+def test_what_is_decided_and_what_is_not(example, tmp_path):
+    (tmp_path / "d.toml").write_text(TOML)
+    (design,) = read_designs(tmp_path)
+    decided = DECIDED.format(design.tables[0].digest)
+    (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{decided}\n")
+    page = tmp_path / "page.md"
+    blocks = (f"<!-- {name}:begin -->\nold\n<!-- {name}:end -->\n" for name in ("claims", "open"))
+    page.write_text(f"before\n{''.join(blocks)}after\n")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "paper.toml").write_text(OPEN)
+    places = ("--designs", tmp_path, "--results", tmp_path, "--page", page, "--write")
+    example("claims.py", *places)
+    lines = page.read_text().splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("before", "after", 13)
+    rows = "`dt` {} `transformer`{} (d, test_accuracy)"
+    decided = "2 of 2 | +0.5000 [+0.2500, +0.7500] \\* | 0.4000 | reproduced |"
+    assert lines[4] == f"| Trees help | ours | {rows.format('better than', ' by 0.1')} | {decided}"
+    undecided = f"| They do not | theirs | {rows.format('equal to', ' within 0.1')} | 0 of 2 |  |  | "
+    assert lines[5] == f"{undecided}not run (needs a GPU) |"
+    assert lines[-3] == "| People like it | A paper, Table 2 | +.12 | no annotators |"
+    text = (tmp_path / "d.toml").read_text()
+    others = {
+        "better": "worse",
+        "smallest = 0.1": "smallest = 0.2",
+        "[[claims]]": "[settings]\nlr = 1.0\n[[claims]]",
+    }
+    for old, new in others.items():
+        (tmp_path / "d.toml").write_text(text.replace(old, new, 1))  # says something else than was decided
+        example("claims.py", *places)
+        assert "| reproduced |" not in page.read_text()
+    page.write_text("no block")
+    assert "has no block" in example("claims.py", *places, returncode=2).stderr
+
+
+def test_conclusions_are_of_the_verdicts_of_today():
+    assert STALE(PAGES, EXAMPLES / "claims", EXAMPLES / "results" / "evidence") == []
+
+
+def test_conclusions_that_are_out_of_date(example, tmp_path):
+    (tmp_path / "d.toml").write_text(TOML)
+    (design,) = read_designs(tmp_path)
+    (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{DECIDED.format(design.tables[0].digest)}\n")
+    page = tmp_path / "page.md"
+
+    def said(*lines, table="<!-- evidence: d test_accuracy -->\n"):
+        comment = "".join(f"{line}\n" for line in lines)
+        page.write_text(f"It helps.\n\n<!-- concluded from\n{comment}-->\n\n{table}")
+        return [line.removeprefix(f"{page}: ") for line in STALE([page], tmp_path, tmp_path)]
+
+    assert said("one: reproduced", "two: not run") == []
+    assert said("one: undecided", "two: not run") == ["one is 'reproduced' and was 'undecided'"]
+    assert said("one: reproduced") == ["two is 'not run' and was 'not stated'"]
+    assert said("one: reproduced", table="<!-- gains: d test_accuracy -->\n") == said("one: reproduced")
+    assert said("one: reproduced", table="") == []
+    assert said("one: reproduced", "three: not run", table="") == ["no claim 'three'"]
+    # Of a claim that says something else by now nothing is known.
+    (tmp_path / "d.toml").write_text(TOML.replace("smallest = 0.1", "smallest = 0.2"))
+    assert said("one: reproduced", "two: not run") == ["one is 'not run' and was 'reproduced'"]
+    (tmp_path / "d.toml").write_text(TOML)
+    assert said("one: reproduced", "three: not run", table="") == ["no claim 'three'"]
+    places = ("--designs", tmp_path, "--results", tmp_path)
+    shown = example("claims.py", "--stale", page, *places, returncode=1)
+    assert shown.stdout.splitlines()[1] == f"{page}: no claim 'three'"
