@@ -251,7 +251,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         self.process()
 
     def _needed(self) -> list[str]:
-        learns = self._given_vocab is None or self._learns_relations
+        learns = self._given_vocab is None or self._learns_relations or self.learns_labels
         return sorted({self.split, *(["train"] if learns else [])})
 
     def _depends_on(self) -> dict[str, Any]:

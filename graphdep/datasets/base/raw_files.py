@@ -22,6 +22,8 @@ class RawFiles:
     published: str
     splits: tuple[str, ...] = ("train", "val", "test")
     train_is_for = "the vocabulary is built from it unless 'vocab' is given"
+    learns_labels = False
+    """Whether the classes are those of the training split."""
     # Set by the dataset, before PyG's part of it begins.
     split: str
     raw_from: Path | None

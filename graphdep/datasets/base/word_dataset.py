@@ -66,7 +66,7 @@ class WordDataset(ParsedDataset):
         root_node: bool = True,
         **options: Any,
     ) -> None:
-        self._learns_labels = labels is None
+        self.learns_labels = labels is None
         self.labels = () if labels is None else _checked(labels)
         if labels is None:
             self.train_is_for = "the labels are learned from it unless 'labels' are given"
@@ -107,7 +107,7 @@ class WordDataset(ParsedDataset):
         Raises:
             ValueError: If the training split has no example, or too few classes.
         """
-        if self._learns_labels and not self.labels:
+        if self.learns_labels and not self.labels:
             folder = Path(self.raw_dir)
             train = found if split == "train" else self.read(folder, "train")
             self._check_some(len(train), folder, "train")
@@ -116,7 +116,7 @@ class WordDataset(ParsedDataset):
     def options(self) -> dict[str, Any]:
         parser = "gold" if self._parser is None else self._parser.fingerprint
         enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.arcs)}
-        labels = None if self._learns_labels else self.labels
+        labels = None if self.learns_labels else self.labels
         return {"parser": parser, **enhanced, "labels": labels, "sentence": True}
 
     def trees(self, examples: Sequence[GivenWords]) -> list[Sentence]:
@@ -153,9 +153,6 @@ class WordDataset(ParsedDataset):
     def update_digest(self, sha: hashlib._Hash) -> None:
         super().update_digest(sha)
         sha.update(repr(self.labels).encode())  # what the numbers of learned classes stand for
-
-    def _needed(self) -> list[str]:
-        return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
 
 
 def sentence_numbers(examples: Sequence[GivenWords]) -> list[Tensor]:

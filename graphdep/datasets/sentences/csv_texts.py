@@ -102,7 +102,7 @@ class CSVTexts(OwnFiles, TextDataset):
         self.val_fraction, self.seed = val_fraction, check_seed(seed)
         self.word_limit = WordLimit(max_words, truncate)
         self._check_options(labels)
-        self._learns_labels = labels is None and goal == "classification"
+        self.learns_labels = labels is None and goal == "classification"
         self.labels = tuple(labels or ())
         self.train_is_for = "words and classes are learned from it unless they are given"
         super().__init__(root, split, parser, **options)
@@ -134,7 +134,7 @@ class CSVTexts(OwnFiles, TextDataset):
         ]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
-        if self._learns_labels and not self.labels:
+        if self.learns_labels and not self.labels:
             self.labels = _learn(read_text_rows(self.files["train"], [self.label_column]), self.label_column)
         rows = self.read(Path(self.raw_dir), split)
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
@@ -149,7 +149,7 @@ class CSVTexts(OwnFiles, TextDataset):
 
     def options(self) -> dict[str, Any]:
         drawn = None if "val" in self.files else [self.val_fraction, self.seed]
-        labels = None if self._learns_labels else self.labels
+        labels = None if self.learns_labels else self.labels
         columns = [self.text_columns, self.label_column]
         own = {"columns": columns, "goal": self.goal, "val": drawn, "labels": labels}
         limit = self.word_limit.max_words
@@ -164,9 +164,6 @@ class CSVTexts(OwnFiles, TextDataset):
 
     def restore(self, notes: dict[str, Any]) -> None:
         self.labels = tuple(notes["labels"])
-
-    def _needed(self) -> list[str]:
-        return sorted({*super()._needed(), *(["train"] if self._learns_labels else [])})
 
     def _target(self, row: TextRow, number: dict[Label, torch.Tensor]) -> torch.Tensor:
         if self.goal == "regression":

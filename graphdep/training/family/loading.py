@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.datasets.base.text_rows import Label
@@ -48,6 +48,8 @@ def load_corpus(
         datasets[split] = dataset = task.corpus(config.root or task.root, split=split, **options)
         vocab = vocab or dataset.vocab
         relations = relations or dataset.relations
+        if dataset.learns_labels:  # else further splits would read the training files for them
+            labels = cast(Any, dataset).labels
     assert vocab is not None
     assert relations is not None
     encoder = None if pretrained is None else fingerprint_of(pretrained)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import lightning as L
 import sklearn.metrics  # noqa: F401 (the first validation would take the time that this takes)
@@ -174,7 +174,7 @@ def _train(
         floor_frozen = _floor_frozen(config, splits, pretrained) if first else {}
     L.seed_everything(config.seed, workers=True, verbose=False)
     task = _new_task(state, vectors, pretrained)
-    start = _resume_from(folder, state) if resume else None
+    start, done = _resume_from(folder, state) if resume else (None, 0)
     if start is None and first:
         _set_aside(folder, family_of(config.task).files, resume, config.val_every)
     metric = monitored(config, task)
@@ -192,6 +192,9 @@ def _train(
         callbacks = [checkpoint, report, *([values] if first else []), *told.callbacks]
         trainer = make_trainer(config, folder, callbacks, logger, processes)
         train_loader = splits.loader("train", config, shuffle=True, shared=several)
+        # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
+        # only then: after a resume they would be those of the first epoch.
+        cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
         loaders = train_loader, splits.loader("val", config, shared=several)
         with interruptible():
             trainer.fit(task, *loaders, ckpt_path=start)
@@ -333,13 +336,14 @@ def _epochs(folder: Path) -> int:
         return sys.maxsize
 
 
-def _resume_from(folder: Path, state: RunState) -> Path | None:
+def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
+    """The checkpoint to go on from, if there is one, and how many epochs it has seen."""
     path = folder / "last.ckpt"
     if not path.exists():
-        return None
+        return None, 0
     content = read_checkpoint(path)["graphdep"]
     try:
-        earlier = RunState.from_state_dict(content)
+        earlier, epochs = RunState.from_state_dict(content), int(content["epoch"])
     except UnknownEdgesError as error:
         raise _of_another_run(path, error) from None
     except (KeyError, TypeError, AttributeError) as error:
@@ -349,7 +353,7 @@ def _resume_from(folder: Path, state: RunState) -> Path | None:
     edges = content.get("own_edges") or {}
     _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.late)
     _check_best(folder)
-    return path
+    return path, epochs
 
 
 def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:

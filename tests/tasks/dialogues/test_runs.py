@@ -59,26 +59,6 @@ def test_a_model_learns_what_follows(dialogues, tmp_path):
     assert result["metrics"]["test_bleu2_method1"] > 0.99 > 0.5 > result["floor"]["test_bleu2_method1"]
 
 
-def test_resumed_is_uninterrupted(dialogues, tmp_path, monkeypatch):
-    config = TrainConfig.of("dialogbert", **{**dialogues, "max_epochs": 3, "dropout": 0.2})
-    whole = train(config, tmp_path / "whole")
-    from graphdep.tasks import DialogueTask
-
-    original = DialogueTask.loss
-
-    def interrupted(self, batch):
-        if self.current_epoch == 2:
-            raise KeyboardInterrupt
-        return original(self, batch)
-
-    monkeypatch.setattr(DialogueTask, "loss", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train(config, tmp_path / "halves")
-    monkeypatch.setattr(DialogueTask, "loss", original)
-    resumed = train(config, tmp_path / "halves", resume=True)
-    assert resumed["metrics"] == whole["metrics"]
-
-
 def test_more_epochs_are_another_run_where_the_rate_falls(dialogues, tmp_path):
     train(TrainConfig.of("hred", **dialogues), tmp_path)
     with pytest.raises(ValueError, match="another run, which cannot be resumed: max_epochs: 3 != 2"):

@@ -69,15 +69,6 @@ def test_a_model_learns_who_is_spoken_of(pools, tmp_path):
     assert result["metrics"]["test_MRR"] > 0.6 > 0.3 > result["floor"]["test_MRR"]
 
 
-def test_resumed_is_uninterrupted(pools, tmp_path):
-    config = TrainConfig.of("bert-sia", **pools)
-    whole = train(config, tmp_path / "whole")
-    part = tmp_path / "part"
-    train(dataclasses.replace(config, max_epochs=1), part)
-    resumed = train(config, part, resume=True)
-    assert resumed["metrics"] == whole["metrics"]
-
-
 def test_a_pretrained_encoder_needs_its_folder_only_in_training(pools, folder, tmp_path):
     config = TrainConfig.of(
         "bert-sia", **{**pools, "encoder": folder, "freeze_layers": 1, "layer_decay": 0.5}

@@ -38,6 +38,8 @@ FALLING = [3.0, 2.9, 2.8, 2.7, 2.6, 2.5, 2.4]
         ([0.0] * 7, FALLING, 7),  # on its plateau, and the loss still falls
         ([0.01] + [0.0] * 6, FALLING, 7),  # the first epoch was noise
         ([0.0] * 7, [3.0] * 7, 3),  # it learns nothing any more
+        ([0.0] * 7, [3.0 * (1 - 0.9e-4) ** epoch for epoch in range(7)], 3),  # only its last digits change
+        ([0.0] * 7, [3.0 * (1 - 1.1e-4) ** epoch for epoch in range(7)], 7),
         ([0.0] * 7, [3.0, 2.9, 3.1, 2.95, 2.0, 1.0, 0.5], 4),  # lower than before is not lower than ever
         ([0.0, 0.1, 0.05, 0.0, 0.05, 0.2, 0.2], FALLING, 5),  # one of the three does not count
     ],

@@ -160,7 +160,7 @@ class OwnLabels(OwnFiles, LabelDataset):
         return cut
 
     def learn_labels(self, split: str, found: Sequence[LabelledWords]) -> None:
-        if self._learns_labels and not self.labels:
+        if self.learns_labels and not self.labels:
             # All of the training file, with what is drawn from it for validation.
             whole = self._sentences(self.file("train")).examples
             self.labels = self.classes([example.cut(self.word_limit) for example in whole])
