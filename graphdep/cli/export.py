@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,9 @@ def export(
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Gets the files; those of an earlier export are replaced.")
     ],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace other files of the same names, too.")
+    ] = False,
     push: Annotated[
         str | None,
         typer.Option(metavar="OWNER/NAME", help="Also upload it to the Hugging Face hub, under that name."),
@@ -49,14 +53,16 @@ def export(
     from graphdep.training.runner.write_model_folder import write_model_folder
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
-    write_model_folder(output, task, state, result_beside(checkpoint))
+    files = write_model_folder(output, task, state, result_beside(checkpoint), overwrite=overwrite)
     address = None
     if push is not None:
         from huggingface_hub import HfApi
 
         api = HfApi()
         name = api.create_repo(push, private=private, exist_ok=True).repo_id
-        address = str(api.upload_folder(repo_id=name, folder_path=output))
+        print(f"uploads to {name}: {', '.join(files)}", file=sys.stderr)
+        # The folder may have files that are nobody else's.
+        address = str(api.upload_folder(repo_id=name, folder_path=output, allow_patterns=files))
     if json:
         print_json({"checkpoint": str(checkpoint), "output": str(output), "pushed": address})
         return

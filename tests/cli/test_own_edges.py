@@ -136,6 +136,32 @@ def test_rows_by_edges(run, tiny, tmp_path):
     assert [row["against"] is None for row in again["rows"]] == [True, False, False]
 
 
+def test_edited_code_is_a_new_run_and_is_told(run, tiny, tmp_path):
+    """Though what it does differs on longer texts than these alone."""
+    arguments = ["ablate", "--models", "dt", "--edges", "transformer,my_edges:NEAR", "--seeds", "1", *tiny]
+    window = """
+class Near(EdgeConstructor):
+    def build(self, nodes):
+        near = (nodes.index[:, None] - nodes.index).abs() <= WIDTH
+        return EdgeSet(nodes, *(near & (nodes.block[:, None] == nodes.block)).nonzero().T)
+NEAR = Near() | RootEdges() | SelfLoops()
+"""
+    told, kept = [], []
+    for width in ("20", "20", "200"):
+        (tmp_path / "my_edges.py").write_text(CODE + window + f"WIDTH = {width}\n")
+        forget()
+        done = run(*arguments, "--json")
+        assert done.exit_code == 0, done.stderr
+        told.append([line for line in done.stderr.splitlines() if "are not those of then" in line])
+        kept.append(json.loads(done.stdout)["rows"][1]["checkpoints"][0])
+    assert told[:2] == [[], []]
+    assert kept[0] == kept[1] != kept[2]
+    (line,) = told[2]
+    assert line.startswith("[2/2] dt edges=my_edges:NEAR seed 0 a new run: in ")
+    assert kept[0].removesuffix("/best.ckpt") in line
+    assert len([*tmp_path.rglob("best.ckpt")]) == 3
+
+
 def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
     """``dt`` on the edges ``dt`` is ``dt``: the same run, and nothing to say of it."""
     run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--output", "out")

@@ -450,8 +450,8 @@ class TrainConfig:
         ]
 
     def own_edges(self) -> dict[str, str]:
-        """The settings that name edges of your own, and what those are: how they print, and a digest of what
-        they do.
+        """The settings that name edges of your own, and what those are: how they print, and a digest of
+        their code, their options and what they do.
         """
         from graphdep.transforms._identity import identity
 

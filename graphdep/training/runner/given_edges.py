@@ -1,4 +1,4 @@
-"""Edges of your own in a checkpoint, which holds their names and a digest of what they do, but no code."""
+"""Edges of your own in a checkpoint, which holds their names and a digest of them, but no code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.transforms import resolve
-from graphdep.transforms._identity import identity, same_behaviour
+from graphdep.transforms._identity import identity, same_edges
 from graphdep.transforms.registry import is_known, name_of
+
+_DIGITS = "; the digits are of code, options and what they do"
 
 
 def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> dict[str, Any]:
@@ -24,18 +26,19 @@ def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> d
     if edges is not None:
         name = name_of(edges)
         mine = identity(resolve(name))  # loads an entry point, which then is known
-        same = [setting for setting, was in trained.items() if same_behaviour(mine, was)]
+        same = [setting for setting, was in trained.items() if same_edges(mine, was)]
         if not same and name not in _names(config):
             were = " and ".join(trained.values()) or " and ".join(_names(config))
-            raise ValueError(f"'edges' must be those of the training, {were[:200]!r} (got {mine!r})")
+            raise ValueError(f"'edges' must be those of the training, {were[:200]!r} (got {mine!r}{_DIGITS})")
         config |= dict.fromkeys(same, name)
     for setting, was in trained.items():
         named = config.get(setting)
         if not isinstance(named, str) or not is_known(named):
             continue
-        if not same_behaviour(mine := identity(resolve(named)), was):
+        if not same_edges(mine := identity(resolve(named)), was):
             raise ValueError(
                 f"edges {named[:200]!r} are not those of the training: {was[:200]!r} then, {mine!r} now"
+                + _DIGITS
             )
     return {**state, "config": config}
 

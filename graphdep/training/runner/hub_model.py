@@ -23,7 +23,7 @@ class HubModel(ModelHubMixin):
     <https://huggingface.co/docs/huggingface_hub/package_reference/mixins>`_.
 
     The folder is that of :func:`~graphdep.training.runner.write_model_folder.write_model_folder`: no pickle,
-    no code. Nothing is fetched where a name is a folder that is there.
+    no code. Its files alone are uploaded. Nothing is fetched where a name is a folder that is there.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -48,8 +48,39 @@ class HubModel(ModelHubMixin):
         """What is known of its scores."""
         return result_beside(self.checkpoint)
 
-    def _save_pretrained(self, save_directory: Path) -> None:
-        write_model_folder(save_directory, *self._trained(), self._result())
+    def save_pretrained(
+        self,
+        save_directory: str | Path,
+        *,
+        overwrite: bool = False,
+        push_to_hub: bool = False,
+        repo_id: str | None = None,
+        config: Any = None,
+        model_card_kwargs: Any = None,
+        **options: Any,
+    ) -> str | None:
+        """Writes the model to a folder, for others.
+
+        Args:
+            save_directory: The folder.
+            overwrite: Replace files of the same names that no earlier export has written, or that were
+                changed since. (default: :obj:`False`)
+            push_to_hub: Upload it, too. (default: :obj:`False`)
+            repo_id: Its name on the hub. (default: that of the folder)
+            config, model_card_kwargs: Of the mixin; the folder has a configuration and a card of its own.
+            **options: Of :meth:`push_to_hub`.
+
+        Returns:
+            The address on the hub, with :obj:`push_to_hub`.
+
+        Raises:
+            ValueError: If a file would be replaced that is not as an earlier export wrote it, or the folder
+                is that of a run.
+        """
+        if options and not push_to_hub:
+            raise TypeError(f"{next(iter(options))!r} is for push_to_hub=True")
+        write_model_folder(save_directory, *self._trained(), self._result(), overwrite=overwrite)
+        return self.push_to_hub(repo_id or Path(save_directory).name, **options) if push_to_hub else None
 
     @classmethod
     def _from_pretrained(

@@ -53,6 +53,22 @@ def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return {"graphdep": {**run, **parts}, "state_dict": weights}
 
 
+def exported_files(folder: Path) -> set[str]:
+    """The names of the files in a folder that are still as an export wrote them, by the SHA-256 that its
+    ``config.json`` has of each; none where that is no export's.
+    """
+    try:
+        said = _read(folder / MODEL_CONFIG)
+    except (OSError, ValueError):
+        return set()
+    if said.get("library_name") != "graphdep":
+        return set()
+    parts = [part for part in (said.get("files"), said.get("beside")) if isinstance(part, dict)]
+    written = {name: digest for part in parts for name, digest in part.items()}
+    kept = {name for name in written if (folder / name).is_file()}
+    return {MODEL_CONFIG, *(name for name in kept if digest_of(folder / name) == written[name])}
+
+
 def _read(path: Path) -> dict[str, Any]:
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"{path}: too large (got {path.stat().st_size} bytes)")

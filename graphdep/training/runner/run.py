@@ -73,6 +73,23 @@ def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]
     return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{digest}"
 
 
+def run_on_other_edges(config: TrainConfig, folder: Path) -> Path | None:
+    """The folder beside a new run's that has a finished run of the same settings, whose own edges had the
+    same names and were others.
+    """
+    if folder.exists() or not (own := config.own_edges()):
+        return None
+    settings = settled(config).to_dict()
+    for path in sorted(folder.parent.glob(f"{folder.name.rpartition('_')[0]}_*/{RESULT}")):
+        with contextlib.suppress(
+            OSError, ValueError, AttributeError
+        ):  # a damaged one is told of by who resumes
+            result = json.loads(path.read_text(encoding="utf-8"))
+            if result.get("config") == settings and result.get("own_edges") not in (None, own):
+                return path.parent
+    return None
+
+
 def train(
     config: TrainConfig,
     folder: str | os.PathLike[str],

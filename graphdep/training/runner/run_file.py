@@ -20,12 +20,23 @@ RESULT = "result.json"
 
 
 def write_run(path: Path, config: TrainConfig) -> None:
-    """Writes all settings of a run, whole or not at all: first those that its model and its task do not
-    already say, then the others, so that the file means the same when a default has become another one.
+    """Writes :func:`run_text`, whole or not at all.
 
     Args:
         path: The file.
         config: The settings.
+    """
+    with atomic_path(path) as temporary:
+        temporary.write_text(run_text(config, path.name), encoding="utf-8")
+
+
+def run_text(config: TrainConfig, name: str = RUN_FILE) -> str:
+    """All settings of a run: first those that its model and its task do not already say, then the others, so
+    that the file means the same when a default has become another one.
+
+    Args:
+        config: The settings.
+        name: Name of the file. (default: ``"run.yaml"``)
     """
     usual = {**type(config).defaults(), **resolve_task(config.task).defaults}
     usual |= resolve_model(config.model, config.models).settings
@@ -34,14 +45,13 @@ def write_run(path: Path, config: TrainConfig) -> None:
     others = {name: value for name, value in settings.items() if name not in chosen}
     parts = [
         f"# The settings of a run by graphdep {__version__}; it is repeated by: graphdep train --config "
-        f"{path.name}",
+        f"{name}",
         "# Relative paths count from the folder in which that is called.",
         _dumped({"task": config.task, "model": config.model, **chosen}),
         "# As the model and the task have them:",
         _dumped(others),
     ]
-    with atomic_path(path) as temporary:
-        temporary.write_text("\n".join(part.rstrip("\n") for part in parts) + "\n", encoding="utf-8")
+    return "\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
 def _dumped(settings: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ from graphdep.training.runner.predictions import (
     shared_groups,
 )
 from graphdep.training.runner.processes import Processes
-from graphdep.training.runner.run import run_folder, train
+from graphdep.training.runner.run import run_folder, run_on_other_edges, train
 from graphdep.training.table.row_settings import row_settings
 
 # Resamples of the test between two rows; `graphdep compare` takes more.
@@ -215,6 +215,9 @@ def ablate(
                 config, done = configs[key][number], done + 1
                 title = f"[{done}/{total}] {row.name} seed {seed}"
                 target = run_folder(config, data[key], folder)
+                if before := run_on_other_edges(config, target):
+                    said = "its own edges are not those of then (code, options or what they do)"
+                    console.print(Text(f"{title} a new run: in {before} {said}"), soft_wrap=True)
                 shared: Any = {"splits": data[key], "title": title, "console": console}
                 shared |= {"logger": logger, "log_every": log_every}
                 shared |= {"devices": devices, "nodes": nodes, "strategy": strategy}

@@ -217,24 +217,69 @@ def test_a_damaged_or_foreign_folder_is_refused(saved, how, message):
         load_task(saved)
 
 
-def test_a_save_that_is_killed_leaves_nothing_that_is_taken_for_a_model(saved, runs, monkeypatch):
-    monkeypatch.setattr(
-        "graphdep.training.runner.write_model_folder.model_card", None
-    )  # what comes before the end
-    with pytest.raises(TypeError):
-        write_model_folder(saved, *load_task(runs["sst"]))
-    with pytest.raises(ValueError, match="damaged: no file config.json"):
+@pytest.mark.parametrize("name", ["config.json", "README.md", "vocab.json", "model.safetensors"])
+def test_a_save_that_is_killed_leaves_no_model_and_can_be_made_again(saved, runs, monkeypatch, name):
+    trained = load_task(runs["sst"])
+
+    @contextlib.contextmanager
+    def killed(path):
+        if path.name == name:
+            raise KeyboardInterrupt
+        with atomic_path(path) as temporary:
+            yield temporary
+
+    module = "graphdep.training.runner.write_model_folder"
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(f"{module}.atomic_path", killed)
+        write_model_folder(saved, *trained)
+    with pytest.raises((ValueError, FileNotFoundError), match="damaged: no file|without a best.ckpt"):
         load_task(saved)
+    write_model_folder(saved, *trained)
+    load_task(saved)
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "config.json", "run.yaml", "vocab.json", "encoder.json", "model.safetensors"]
+)
+@pytest.mark.parametrize("before", ["nothing", "an export"])
+def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_path, name, before):
+    model, folder = graphdep.load(runs["sst"], parser="chain"), tmp_path / "project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    if before == "an export":
+        model.save_pretrained(folder)
+        model.save_pretrained(folder)  # its own files, once more
+    (folder / name).write_text("mine")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    first = name if name == "config.json" and before == "nothing" else ".*"  # without it none is an export's
+    with pytest.raises(ValueError, match=rf"project/{first} is not as an export wrote it, .*overwrite=True"):
+        model.save_pretrained(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
+    model.save_pretrained(folder, overwrite=True)
+    load_task(folder)
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert name == "encoder.json" or (folder / name).read_text(errors="replace") != "mine"
+
+
+def test_the_folder_of_a_run_and_a_link_stay_as_they_are(runs, tmp_path):
+    model = graphdep.load(runs["sst"], parser="chain")
+    with pytest.raises(ValueError, match="is the folder of a run, whose best.ckpt is its model"):
+        model.save_pretrained(runs["sick-r"], overwrite=True)
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "README.md").symlink_to(tmp_path / "precious")
+    (tmp_path / "model" / "run.yaml").symlink_to(tmp_path / "gone")
+    model.save_pretrained(tmp_path / "model", overwrite=True)
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert not (tmp_path / "gone").exists()
+    with pytest.raises(TypeError, match="'token' is for push_to_hub=True"):
+        model.save_pretrained(tmp_path / "model", token="t")
 
 
 def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeypatch):
     """Into another one, which is moved over it, a kill leaves that, and others take the new one for a
     leftover.
     """
-    modules = [
-        importlib.import_module(f"graphdep.training.runner.{name}")
-        for name in ("write_model_folder", "run_file")
-    ]
 
     @contextlib.contextmanager
     def watched(path):
@@ -243,8 +288,7 @@ def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeyp
             yield temporary
             assert temporary.stat().st_ino == held, path
 
-    for module in modules:
-        monkeypatch.setattr(module, "atomic_path", watched)
+    monkeypatch.setattr("graphdep.training.runner.write_model_folder.atomic_path", watched)
     write_model_folder(tmp_path / "model", *load_task(runs["sst"]))
 
 

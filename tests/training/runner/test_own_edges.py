@@ -166,7 +166,7 @@ def test_edges_that_have_changed_are_refused(checkpoint):
         load_task(checkpoint)
 
 
-def test_a_renamed_class_of_the_same_behaviour_is_taken(checkpoint):
+def test_a_renamed_class_of_the_same_code_is_taken(checkpoint):
     class Renamed(Ahead):
         def __repr__(self) -> str:
             return "Renamed()"
