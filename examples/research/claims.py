@@ -50,7 +50,7 @@ def table(designs: Path, results: Path) -> str:
             where = ", ".join(filter(None, [design.name, claim.table, claim.metric]))
             seeds = f"{row.get('seeds', 0)} of {row.get('planned', '?')}"
             verdict = row.get("verdict", "not run") + (", claimed after the runs" if claim.posthoc else "")
-            verdict += _more_seeds(claim, design)
+            verdict += _more_seeds(claim, design) if row.get("difference") else ""
             if verdict == "not run":
                 verdict += f" (needs {claim.needs})" if claim.needs else " (in the queue)"
             lines.append([claim.text, claim.source, f"{rows} ({where})", seeds, *numbers, verdict])
