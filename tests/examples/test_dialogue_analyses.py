@@ -14,11 +14,11 @@ import torch
 
 from graphdep import RelationVocab, Vocab
 from graphdep.nn.models import DialogueModel
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, train
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.transforms import EdgeConstructor
 from graphdep.visualization import plot_attention
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}

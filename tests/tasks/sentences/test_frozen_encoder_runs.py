@@ -12,11 +12,10 @@ from graphdep.nn.models import _single_texts
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.sentences.learning_task import SentenceTask
 from graphdep.tasks.sentences.predictor import Predictor
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.interrupted import assert_resumes
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.table.ablation import ablate
+from tests.kit.runs import assert_resumes, evaluate_own
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,11 @@ import graphdep
 from graphdep.cli import app
 from graphdep.tasks import family_of
 from graphdep.tasks.spans.learning_task import SpanTask
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.interrupted import assert_resumes
-from graphdep.testing.tiny_spans import tiny_span_rows, write_span_rows
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.table.ablation import ablate
+from tests.kit.runs import assert_resumes, evaluate_own
+from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 TASKS = ("semeval2010", "conll04", "aspects", "spans")
 SCORES = ("accuracy", "exact", "f1", "macro_f1")

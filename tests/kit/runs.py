@@ -1,7 +1,8 @@
-"""A run that is killed in the middle and goes on."""
+"""A run that is killed in the middle, and the evaluation of one with the places that its checkpoint names."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphdep.training import TrainConfig, read_checkpoint, train
+from graphdep.training import TrainConfig, evaluate, read_checkpoint, train
 from graphdep.training.family.learning_task import LearningTask
 
 
@@ -59,3 +60,13 @@ def _killed(task: type[LearningTask]) -> Iterator[None]:
         yield
     finally:
         task.training_step = original  # type: ignore[method-assign]
+
+
+def evaluate_own(
+    checkpoint: str | os.PathLike[str], split: str = "test", *, settings: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """:func:`~graphdep.training.evaluate` with the places and the parser that the checkpoint names."""
+    config = read_checkpoint(checkpoint)["graphdep"]["config"]
+    names = ("root", "parser", "train", "val", "test")
+    own = {name: config[name] for name in names if config.get(name) is not None}
+    return evaluate(checkpoint, split, settings={**own, **(settings or {})})
