@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.parsing import pybart_rules
-from graphdep.testing.strategies import constituents_of
-from graphdep.testing.tiny_corpus import write_tiny_sick, write_tiny_sst
 from graphdep.transforms import registry
+from tests.kit.strategies import constituents_of
+from tests.kit.tiny_corpora import write_tiny_sick, write_tiny_sst
 
 # Repeatable by default; HYPOTHESIS_PROFILE=explore looks for new cases.
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True, database=None)

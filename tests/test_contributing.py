@@ -88,6 +88,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     for name in ("pyproject.toml", "README.md", "constraints.txt"):
         shutil.copy(ROOT / name, root / name)
+    shutil.copytree(
+        ROOT / "tests" / "kit", root / "tests" / "kit", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy(ROOT / "tests" / "__init__.py", root / "tests")
     for name in GUARDS:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)

@@ -136,8 +136,13 @@ def test_a_family_is_known_in_its_own_folder_alone():
     assert not found
 
 
-def test_the_root_has_three_files():
-    assert sorted(p.name for p in PACKAGE.glob("*.py")) == ["__init__.py", "__main__.py", "version.py"]
+def test_the_root_has_four_files():
+    assert sorted(p.name for p in PACKAGE.glob("*.py")) == [
+        "__init__.py",
+        "__main__.py",
+        "testing.py",
+        "version.py",
+    ]
 
 
 def test_every_family_is_in_the_registry():

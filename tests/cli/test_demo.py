@@ -9,7 +9,7 @@ from rich.console import Console
 
 from graphdep.cli import demo
 from graphdep.datasets.mini.mini_agreement import agreement_files
-from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_sick
+from tests.kit.tiny_corpora import write_tiny_dialogues, write_tiny_sick
 
 
 @pytest.fixture

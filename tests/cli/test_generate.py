@@ -11,7 +11,7 @@ from graphdep import Responder, Sentence
 from graphdep.cli import app
 from graphdep.parsing import Parser, ParserUnavailableError
 from graphdep.parsing.parsed import Parsed
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 CONTEXTS = [["ann saw bob"], ["ann saw bob", "bob met cid"], ["dan saw ann"]]
 SIZES = {"hidden_channels": 16, "ff_channels": 16, "heads": 2, "num_layers": 1, "decoder_layers": 1}

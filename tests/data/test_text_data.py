@@ -9,9 +9,9 @@ from torch_geometric.data import Batch
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, selection_data, text_data
 from graphdep.sentence.truncation import truncate
-from graphdep.testing.law import assert_same_data
-from graphdep.testing.strategies import sentences
+from graphdep.testing import assert_same_data
 from graphdep.vocab import PhraseVocab, VocabTokens
+from tests.kit.strategies import sentences
 
 RELATIONS = RelationVocab()
 utterances = st.none() | sentences(max_words=8)

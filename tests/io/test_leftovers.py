@@ -151,7 +151,7 @@ def test_an_encoder_s_folder(tmp_path):
     """Half of an encoder, of a process that was killed, is gone with the next one that is saved there."""
     pytest.importorskip("transformers")
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     write_tiny_encoder(tmp_path / "whole", positions=16)
     encoder = load_encoder(str(tmp_path / "whole"))

@@ -19,7 +19,7 @@ from graphdep.io import (
     read_ptb,
     write_ptb,
 )
-from graphdep.testing.strategies import constituents_of
+from tests.kit.strategies import constituents_of
 
 TREE = "(ROOT (S (NP (DT The) (NN dog)) (VP (VBD slept) (NP (-LRB- -LRB-) (NN x) (-RRB- -RRB-)))))"
 WSJ = """( (S

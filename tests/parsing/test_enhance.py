@@ -15,7 +15,7 @@ from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu
 from graphdep.parsing import enhance, enhance_fingerprint, pybart_rules
 from graphdep.parsing.pybart_converter import PybartConverter
-from graphdep.testing.random_trees import random_sentence
+from tests.kit.trees import random_sentence
 
 needs_pybart = pytest.mark.skipif(importlib.util.find_spec("pybart") is None, reason="needs pybart-nlp")
 

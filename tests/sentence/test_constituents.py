@@ -13,7 +13,7 @@ from graphdep import Sentence
 from graphdep.sentence import join_sentences
 from graphdep.sentence.constituents import check_constituents, cut_constituents, mothers, parts
 from graphdep.sentence.truncation import truncate
-from graphdep.testing.strategies import constituents_of
+from tests.kit.strategies import constituents_of
 
 WORDS = 5
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.sentence.truncation import truncate
-from graphdep.testing.strategies import sentences
+from tests.kit.strategies import sentences
 
 
 def chain_up(sentence: Sentence, word: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Checkpoints, processed examples, stores and parse caches that were written before the package had rooms.
 
-``tests/files/earlier.zip`` was made by commit 3b997c8: two corpora of ``graphdep.testing.tiny_corpus`` with
+``tests/files/earlier.zip`` was made by commit 3b997c8: two corpora of ``tests/kit/tiny_corpora.py`` with
 the parser ``conllu:trees.conllu``, and a run on each.
 """
 

@@ -8,9 +8,9 @@ from torch_geometric.data import Batch, Data
 from graphdep import RelationVocab, Sentence, to_data
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import SpanReadout
-from graphdep.testing.slow_tree import SlowTree
-from graphdep.testing.strategies import example_lists, examples
 from graphdep.transforms import Nodes, RerootedTree, SpanPathEdges, resolve
+from tests.kit.strategies import example_lists, examples
+from tests.kit.trees import SlowTree
 
 
 @given(examples())

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from graphdep import NodeType, Sentence, to_data
 from graphdep.sentence.constituents import mothers, parts
 from graphdep.testing import assert_batch_law
-from graphdep.testing.strategies import constituents_of, phrase_examples, sentences
 from graphdep.transforms import (
     ConstituentEdges,
     Nodes,
@@ -26,6 +25,7 @@ from graphdep.transforms import (
     resolve,
 )
 from graphdep.vocab import PhraseVocab, RelationVocab, Vocab
+from tests.kit.strategies import constituents_of, phrase_examples, sentences
 
 pieces = st.sampled_from(["all", "first"])
 

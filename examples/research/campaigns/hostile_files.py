@@ -59,8 +59,8 @@ class Place:
 
 
 def run(bounds: Bounds, folder: Path) -> Iterator[Tally]:
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     logging.getLogger("graphdep").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
@@ -244,7 +244,7 @@ def sql_in_a_cache_of_parses(place: Place) -> None:
 
 def sql_in_pairs_on_disk(place: Place) -> None:
     from graphdep.datasets import Ubuntu
-    from graphdep.testing.tiny_corpus import write_tiny_selection
+    from tests.kit.tiny_corpora import write_tiny_selection
 
     settings = write_tiny_selection(place.folder / "ubuntu")
     whole = [data.num_nodes for data in Ubuntu(settings["root"], "test", settings["parser"], log=False)]
@@ -285,7 +285,7 @@ def objects_in_a_file_of_settings(place: Place) -> None:
 
 def code_of_an_encoder(place: Place) -> None:
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     folder = Path(write_tiny_encoder(place.folder / "encoder"))
     for name in ("config.json", "tokenizer_config.json"):
@@ -299,7 +299,7 @@ def code_of_an_encoder(place: Place) -> None:
 
 def pickle_as_the_weights_of_an_encoder(place: Place) -> None:
     from graphdep.nn.pretrained import load_encoder
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     folder = Path(write_tiny_encoder(place.folder / "encoder"))
     for path in folder.glob("*.safetensors"):

@@ -122,10 +122,9 @@ def _texts(folder: Path) -> list[Reader]:
     from graphdep.datasets.spans.aspect_terms import read_aspect_terms
     from graphdep.io import read_conllu, read_ptb
     from graphdep.parsing import resolve_parser
-    from graphdep.testing.tiny_roles import write_tiny_propbank, write_tiny_up
-    from graphdep.testing.tiny_spans import write_tiny_aspects
     from graphdep.training.runner.run_file import read_run
     from graphdep.training.table.rows_file import read_rows_file
+    from tests.kit.tiny_corpora import write_tiny_aspects, write_tiny_propbank, write_tiny_up
 
     write_tiny_propbank(folder / "propbank")
     write_tiny_up(folder / "up")
@@ -223,8 +222,8 @@ def _written_predictions(folder: Path) -> list[bytes]:
 
 def _archives(folder: Path) -> list[Reader]:
     """Checkpoints, folders of models, caches of parses, processed corpora in memory and on disk."""
-    from graphdep.testing.tiny_corpus import write_tiny_sst
     from graphdep.training import TrainConfig, train
+    from tests.kit.tiny_corpora import write_tiny_sst
 
     settings = write_tiny_sst(folder / "sst")
     sizes = {"hidden_channels": 4, "ff_channels": 4, "num_layers": 1, "heads": 1, "max_epochs": 1}
@@ -242,7 +241,7 @@ def _archives(folder: Path) -> list[Reader]:
 
 def _pairs_on_disk(folder: Path) -> Reader:
     from graphdep.datasets import Ubuntu
-    from graphdep.testing.tiny_corpus import write_tiny_selection
+    from tests.kit.tiny_corpora import write_tiny_selection
 
     settings = write_tiny_selection(folder / "ubuntu")
     given: dict[str, Any] = {"parser": settings["parser"], "log": False}

@@ -462,8 +462,8 @@ def test_refused_options(tmp_path, parser, new_tokens, write_sick, options, mess
 
 def test_pieces_of_a_tokenizer(tmp_path, parser, write_sick):
     transformers = pytest.importorskip("transformers")
-    from graphdep.testing.tiny_encoder import write_tiny_encoder
     from graphdep.vocab import SubwordTokens
+    from tests.kit.tiny_encoder import write_tiny_encoder
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(write_tiny_encoder(tmp_path / "encoder"))
     tokens = SubwordTokens(tokenizer, eou="[SEP]")

@@ -14,7 +14,7 @@ from graphdep.datasets import DailyDialog
 from graphdep.parsing.parsed import Parsed
 from graphdep.sentence import join_sentences
 from graphdep.sentence.truncation import truncate
-from graphdep.testing.law import assert_same_data
+from graphdep.testing import assert_same_data
 from graphdep.transforms import resolve
 from graphdep.vocab.pieces import PieceVocab
 

@@ -23,9 +23,9 @@ from graphdep.datasets.selection.store.selection_addition import Addition
 from graphdep.datasets.selection.store.selection_store import SelectionStore
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
-from graphdep.testing.random_trees import random_sentence
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
+from tests.kit.trees import random_sentence
 
 ROWS = [
     "1\tis it cold ?\tyes it is\ttake a coat",

@@ -21,8 +21,8 @@ from graphdep.nn.models import (
 )
 from graphdep.nn.models.context_encoder import example_bounds
 from graphdep.nn.models.memory import Memory
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 

@@ -29,8 +29,8 @@ from graphdep.nn.models import (
     TreeTransformer,
     WordAverage,
 )
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 VOCAB, RELATIONS = Vocab("abcdefgh"), RelationVocab()
 WORDS, SIZES = len(VOCAB), {"hidden_channels": 6}

@@ -12,8 +12,8 @@ from torch_geometric.data import Batch, Data
 from graphdep import Sentence, Vocab, to_data
 from graphdep.data import mark_words
 from graphdep.nn.models import DependencyTransformer, GRUEncoder, SpanModel, SpanReadout, WordAverage
-from graphdep.testing.strategies import marked_lists
 from graphdep.transforms import resolve
+from tests.kit.strategies import marked_lists
 
 WORDS = ["A", "dog", "bites", "me"]
 TREE = Sentence(WORDS, [2, 3, 0, 3], ["det", "nsubj", "root", "obj"])

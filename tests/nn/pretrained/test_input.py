@@ -17,8 +17,8 @@ from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import RelationEmbedding
 from graphdep.nn.pretrained import PretrainedEncoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import ChainTree, CompleteEdges, RelationEdges, resolve
+from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
 LEAST = torch.finfo(torch.double).min

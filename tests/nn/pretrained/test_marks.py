@@ -15,8 +15,8 @@ from graphdep import NodeType, RelationVocab
 from graphdep.data import EncodedUtterance, mark_words, text_data
 from graphdep.nn.models import SIA, RelationEmbedding, TokenModel
 from graphdep.nn.pretrained import PretrainedEncoder
-from graphdep.testing import random_sentence
 from graphdep.transforms import resolve
+from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
 FAMILIES = ["bert", "roberta", "electra", "albert", "distilbert"]

@@ -26,8 +26,8 @@ from graphdep.nn.models import SIA, ClassificationHead, SelectionModel, Sentence
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed
-from graphdep.testing import random_sentence
 from graphdep.transforms import ChainTree, resolve
+from tests.kit.trees import random_sentence
 
 FAMILIES = ("bert", "roberta")
 each_family = pytest.mark.parametrize("family", FAMILIES)

@@ -25,7 +25,7 @@ def test_spaces():
 @pytest.mark.spacy
 @given(st.data())
 def test_there_and_back(data):
-    from graphdep.testing.strategies import sentences
+    from tests.kit.strategies import sentences
 
     sentence = data.draw(sentences())
     [back] = Sentence.from_spacy(sentence.to_spacy())

@@ -8,12 +8,12 @@ import torch
 
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
 from graphdep.tasks.dialogues.responses import read_responses, spread_over
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_dialogues
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.family.token_batches import TokenBatchSampler
 from graphdep.training.runner.run_file import RESULT
 from graphdep.training.table.report import write_report
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_dialogues
 
 WORDS = [name for name, preset in DIALOGUE_MODELS.items() if "pieces" not in preset.overrides]
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}

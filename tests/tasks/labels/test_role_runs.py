@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from graphdep.cli import app
 from graphdep.tasks import family_of
-from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.table.comparison import compare_runs
+from tests.kit.runs import evaluate_own
 
 AGREEMENT = Path(__file__).parents[3] / "datasets" / "mini" / "agreement" / "raw"
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=8")

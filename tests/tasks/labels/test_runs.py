@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from graphdep.cli import app
 from graphdep.datasets.labels.column import Column
 from graphdep.io import read_conllu
-from graphdep.testing.evaluate_own import evaluate_own
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.runner.predictions import read_predictions
+from tests.kit.runs import evaluate_own
 
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=2")
 SCORES = ("accuracy", "f1", "macro_f1", "exact")

@@ -17,14 +17,14 @@ from graphdep.tasks.selection.matching_build import build_matching_model
 from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
 from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.tasks.selection.published import PAPER
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.word_dialogues import word_dialogue
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import write_report
 from graphdep.vocab import UNK_ID
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
+from tests.kit.word_dialogues import word_dialogue
 
 SMALL = {"hidden_channels": 8, "image_words": 8, "max_length": 32, "batch_size": 8, "accelerator": "cpu"}
 

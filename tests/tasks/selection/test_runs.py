@@ -9,13 +9,13 @@ import torch
 from graphdep.nn.models import SIA
 from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
 from graphdep.tasks.selection.presets import SELECTION_MODELS
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.runner.run_file import RESULT
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import write_report
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"encoder": "transformer", "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
 

@@ -22,12 +22,12 @@ from graphdep import RelationVocab, Sentence, SequenceClassifier, to_data
 from graphdep.datasets import SICK
 from graphdep.parsing import resolver
 from graphdep.parsing.chain_parser import ChainParser
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_corpus import write_tiny_sick
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.runner import predictor as _asking
 from graphdep.training.runner.predictions import read_predictions
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_sick
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.05}
 WORDS = {"good": ["fine", "nice"], "bad": ["dull", "awful"], "odd": ["strange", "queer"]}

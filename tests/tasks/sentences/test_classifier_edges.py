@@ -12,7 +12,6 @@ from sklearn.model_selection import GridSearchCV
 from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import SentenceEncoder, SequenceClassifier
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import load_task
 from graphdep.transforms import (
     CompleteEdges,
@@ -24,6 +23,7 @@ from graphdep.transforms import (
     resolve,
 )
 from graphdep.transforms.registry import UnknownEdgesError
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 

@@ -11,10 +11,10 @@ from graphdep import SentenceEncoder, attention_map
 from graphdep.nn.models import _single_texts
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.sentences.predictor import Predictor
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.table.ablation import ablate
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,6 @@ pytest.importorskip("transformers")
 from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
 from graphdep.tasks.sentences.presets import MODELS
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.family.by_task import build_edges, build_task
 from graphdep.training.family.parts import Parts
@@ -20,6 +17,9 @@ from graphdep.training.family.pretrained import load_pretrained
 from graphdep.training.family.splits import Splits
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import markdown
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_glue
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 # Over constituents: tests/tasks/test_constituents.py.
 BERTS = [n for n in MODELS if n.startswith("bert") and n not in ("bert-frozen", "bert-constituents")]

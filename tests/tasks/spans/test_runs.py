@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 import graphdep
 from graphdep.cli import app
 from graphdep.tasks import family_of
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_spans import tiny_span_rows, write_span_rows
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.table.ablation import ablate
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 TASKS = ("semeval2010", "conll04", "aspects", "spans")
 SCORES = ("accuracy", "exact", "f1", "macro_f1")

@@ -17,8 +17,6 @@ from graphdep.metrics import MSE, ranking_metrics
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.sentences import frozen as sentences
 from graphdep.tasks.sentences.family import SentenceFamily
-from graphdep.testing.tiny_corpus import write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
 from graphdep.training import TrainConfig, load_splits, run_folder, train
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.family import TaskFamily
@@ -26,6 +24,8 @@ from graphdep.training.family.frozen import frozen_vectors
 from graphdep.training.runner.run_file import RESULT
 from graphdep.training.table.ablation import ablate
 from graphdep.training.table.report import markdown, table_cells
+from tests.kit.tiny_corpora import write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from graphdep.datasets.labels.propbank.propbank_ewt import PropBankEWT
 from graphdep.datasets.sentences import csv_texts
 from graphdep.datasets.spans.own_spans import OwnSpans
-from graphdep.testing.tiny_roles import write_tiny_propbank
 from graphdep.training import Splits, TrainConfig, load_splits
+from tests.kit.tiny_corpora import write_tiny_propbank
 
 
 def digest(splits: Splits, split: str) -> str:

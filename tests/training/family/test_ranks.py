@@ -17,12 +17,12 @@ from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, Rando
 
 from graphdep.data import StoredBatches
 from graphdep.tasks.sentences.learning_task import SentenceTask
-from graphdep.testing.tiny_corpus import write_tiny_sick
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.family.by_task import build_task
 from graphdep.training.family.parts import Parts
 from graphdep.training.family.ranks import example_numbers, gather_rows
 from graphdep.training.runner.trainer import make_trainer, quiet
+from tests.kit.tiny_corpora import write_tiny_sick
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 

@@ -19,23 +19,22 @@ from safetensors.torch import load_file
 import graphdep
 from graphdep.io import atomic_path
 from graphdep.tasks import TASKS, resolve_task
-from graphdep.testing import tiny_corpus
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_roles import write_tiny_propbank
-from graphdep.testing.tiny_spans import write_tiny_semeval2010
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
 from graphdep.training.runner import hub_model
 from graphdep.training.runner.licences import LICENCES, licence_of
 from graphdep.training.runner.model_folder import read_model_folder
 from graphdep.training.runner.write_model_folder import write_model_folder
+from tests.kit import tiny_corpora
+from tests.kit.tiny_corpora import write_tiny_propbank, write_tiny_semeval2010
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "max_epochs": 1, "min_freq": 1}
 OWN = {"accelerator": "cpu", "parser": "chain"}
 RUNS = {
-    "sst": ("dt", tiny_corpus.write_tiny_sst, SIZES),
-    "sick-r": ("transformer", tiny_corpus.write_tiny_sick, SIZES),
-    "dailydialog": ("transformer-dra", tiny_corpus.write_tiny_dialogues, {**SIZES, "limit_generate": 0}),
-    "ubuntu": ("bert-sia", tiny_corpus.write_tiny_selection, {"max_epochs": 1, "max_length": 40}),
+    "sst": ("dt", tiny_corpora.write_tiny_sst, SIZES),
+    "sick-r": ("transformer", tiny_corpora.write_tiny_sick, SIZES),
+    "dailydialog": ("transformer-dra", tiny_corpora.write_tiny_dialogues, {**SIZES, "limit_generate": 0}),
+    "ubuntu": ("bert-sia", tiny_corpora.write_tiny_selection, {"max_epochs": 1, "max_length": 40}),
     "semeval2010": ("dt", write_tiny_semeval2010, SIZES),
     "propbank-ewt": ("dt", write_tiny_propbank, {**SIZES, "relation_dim": 4}),
 }
@@ -151,7 +150,7 @@ def test_in_another_process(saved):
 def test_on_a_machine_of_another_precision(tmp_path):
     """Its weights are those that were trained, whatever numbers are usual where it is loaded."""
     given = {
-        **tiny_corpus.write_tiny_sst(tmp_path / "data"),
+        **tiny_corpora.write_tiny_sst(tmp_path / "data"),
         "task": "sst",
         **SIZES,
         **OWN,

@@ -11,11 +11,10 @@ import torch
 from lightning import Callback
 
 from graphdep.io.archive import BEST
-from graphdep.testing.tiny_corpus import write_tiny_dialogues, write_tiny_selection
-from graphdep.testing.tiny_encoder import write_tiny_encoder
-from graphdep.testing.tiny_roles import write_tiny_propbank
 from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
 from graphdep.training.runner.predictions import PREDICTIONS
+from tests.kit.tiny_corpora import write_tiny_dialogues, write_tiny_propbank, write_tiny_selection
+from tests.kit.tiny_encoder import write_tiny_encoder
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1}
 SCRATCH = {**SIZES, "dropout": 0.3}

@@ -9,13 +9,13 @@ import torch
 from lightning import Callback
 
 from graphdep.tasks import SentenceTask, TrainingError
-from graphdep.testing.evaluate_own import evaluate_own
-from graphdep.testing.tiny_glue import write_tiny_glue
 from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
 from graphdep.training.runner import run
 from graphdep.training.runner.alone_in import alone_in
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from tests.kit.runs import evaluate_own
+from tests.kit.tiny_corpora import write_tiny_glue
 
 
 class Stop(Exception):

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from graphdep.metrics.classification import ACCURACY
 from graphdep.metrics.relatedness import MSE
-from graphdep.testing import random_sentence
 from graphdep.training import TrainConfig, needs_structure
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.runner.predictions import write_predictions
 from graphdep.training.table import needs_structure as module
 from graphdep.training.table.structure_plan import _all, _Cost, _fits, _val_every
+from tests.kit.trees import random_sentence
 
 WORDS = "abcdef"
 SIZES = {"hidden_channels": 16, "ff_channels": 16, "num_layers": 1, "heads": 2, "relation_dim": 4, "lr": 0.02}

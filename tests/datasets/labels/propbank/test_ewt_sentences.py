@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets.labels.propbank.ewt_sentences import read_ewt
-from graphdep.testing.tiny_roles import write_tiny_propbank
+from tests.kit.tiny_corpora import write_tiny_propbank
 
 
 @pytest.fixture

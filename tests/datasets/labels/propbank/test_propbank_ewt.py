@@ -17,7 +17,7 @@ from graphdep.datasets import PropBankEWT
 from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.labels.bio import spans_of
 from graphdep.parsing import Parser
-from graphdep.testing.tiny_roles import write_tiny_propbank
+from tests.kit.tiny_corpora import write_tiny_propbank
 
 SPLITS = ("train", "val", "test")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from graphdep.datasets.labels.propbank.span_head import span_head
 from graphdep.sentence import Sentence
-from graphdep.testing.strategies import sentences
+from tests.kit.strategies import sentences
 
 
 def arcs_to_the_root(head, word):

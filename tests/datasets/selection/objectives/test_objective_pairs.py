@@ -10,7 +10,7 @@ from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.selection.objectives.dialogue_augmentation import DialogueAugmentation
 from graphdep.datasets.selection.objectives.objective import Objective, as_kind
 from graphdep.datasets.selection.objectives.objective_pairs import ObjectivePairs
-from graphdep.testing.tiny_corpus import write_tiny_selection
+from tests.kit.tiny_corpora import write_tiny_selection
 
 
 class Telling(Objective):

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+__all__ = ["assert_batch_law"]
+
 
 def assert_same_data(left: Data, right: Data) -> None:
     """Asserts that two examples have the same keys, types, shapes and values."""
@@ -26,7 +28,25 @@ def assert_batch_law(transform: Callable[[Data], Data], examples: Sequence[Data]
     """Asserts ``T(Batch.from_data_list(xs)).to_data_list() == [T(x) for x in xs]``, key by key.
 
     Also that the transformed batch equals the batch of transformed examples, with its bookkeeping, and
-    that neither the batch nor the examples have changed. Returns the transformed batch.
+    that neither the batch nor the examples have changed.
+
+    Args:
+        transform: A transform or an edge constructor.
+        examples: Examples of different sizes.
+
+    Returns:
+        The transformed batch.
+
+    Raises:
+        AssertionError: If a value differs; names its key.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.testing import assert_batch_law
+        >>> from graphdep.transforms import SelfLoops
+        >>> examples = [to_data([Sentence.chain(["x"] * words)]) for words in (1, 3)]
+        >>> assert_batch_law(SelfLoops(), examples).num_graphs
+        2
     """
     batch = Batch.from_data_list(list(examples))
     before, slices = copy.deepcopy(batch), copy.deepcopy(batch._slice_dict)

@@ -1,13 +1,15 @@
-"""Whether the backends of :func:`~graphdep.nn.attention.edge_attention` agree, on any device."""
+"""Random graphs, on which the backends of attention over edges must agree and wait for nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from graphdep.nn.attention import edge_attention
 
@@ -115,3 +117,87 @@ def assert_backends_equal(
     for left, right in combinations(backends, 2):
         assert_close(results[left], results[right], 2 * tolerance, f"{left} against {right} in {dtype}")
     return results
+
+
+def random_graph(
+    sizes: Sequence[int],
+    *,
+    degree: float = 3.0,
+    clique: bool = False,
+    hub: bool = False,
+    shuffled: bool = False,
+    seed: int = 0,
+) -> dict[str, Tensor | None]:
+    """Edges within examples: ``edge_index``, ``clique`` and ``ptr`` of ``edge_attention``.
+
+    Args:
+        sizes: Nodes of each example.
+        degree: Edges a node, on average; some have none.
+        clique: Whether the nodes of an example see one another as well, but for every seventh of the batch.
+        hub: Whether the first node of an example reads all, and the one in the middle is read by all.
+        shuffled: Whether the edges stand in a random order; else they are sorted by target and source.
+        seed: Of the random numbers.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    edges, start = [torch.zeros(2, 0, dtype=torch.long)], [0]
+    for size in sizes:
+        there = torch.rand(size, size, generator=generator) < degree / max(size, 1)
+        if hub and size:
+            there[0] = there[:, size // 2] = True
+        edges.append(there.nonzero().t().flip(0) + start[-1])
+        start.append(start[-1] + size)
+    edge_index = torch.cat(edges, dim=1)
+    if shuffled:
+        edge_index = edge_index[:, torch.randperm(edge_index.size(1), generator=generator)]
+    number = None
+    if clique:
+        number = torch.zeros(start[-1], dtype=torch.long)
+        number[::7] = -1
+    return {"edge_index": edge_index.contiguous(), "clique": number, "ptr": torch.tensor(start)}
+
+
+# Their results have sizes or are numbers that only the data tells: on a GPU they wait for it.
+_ALWAYS = (
+    "_local_scalar_dense bincount equal is_nonzero masked_select nonzero unique_consecutive unique_dim "
+    "_unique _unique2"
+).split()
+
+
+@contextmanager
+def no_waits(device: torch.device | str) -> Iterator[None]:
+    """Raises :class:`RuntimeError` where something within it waits for the GPU.
+
+    On CUDA that is torch's own check. On the CPU it is one of the operators that would wait there: numbers
+    read from tensors, sizes that depend on values, masks as indices. ``tolist()`` and copies from one device
+    to another are not seen there.
+
+    Args:
+        device: Where the tensors are.
+    """
+    if torch.device(device).type != "cuda":
+        with _Refused():
+            yield
+        return
+    before = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(before)
+
+
+class _Refused(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func._schema.name.partition("::")[2]
+        sized = name == "repeat_interleave" and (kwargs or {}).get("output_size") is None
+        if name in _ALWAYS or (sized and func._overloadname != "self_int") or _has_mask(name, args):
+            raise RuntimeError(f"aten.{name} would wait for the GPU")
+        return func(*args, **(kwargs or {}))
+
+
+def _has_mask(name: str, args: tuple[Any, ...]) -> bool:
+    """Whether something is indexed by a mask, except to write one value to all its places."""
+    if name not in ("index", "index_put", "index_put_", "_index_put_impl_"):
+        return False
+    masked = any(isinstance(x, Tensor) and x.dtype in (torch.bool, torch.uint8) for x in args[1])
+    return masked and (name == "index" or args[2].numel() != 1)

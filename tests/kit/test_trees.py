@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, to_data
-from graphdep.testing import assert_same_data, random_data, random_sentence
-from graphdep.testing.strategies import examples, sentences
+from graphdep.testing import assert_same_data
+from tests.kit.strategies import examples, sentences
+from tests.kit.trees import random_data, random_sentence
 
 
 @given(st.lists(sentences(multiroot=True), min_size=1, max_size=3), st.booleans())

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from graphdep.sentence import Constituent, Sentence
-from graphdep.testing.random_constituents import random_constituents
-from graphdep.testing.random_trees import random_data, random_sentence
+from tests.kit.trees import random_constituents, random_data, random_sentence
 
 
 def sentences(max_words: int = 8, multiroot: bool = False) -> st.SearchStrategy[Sentence]:

@@ -1,4 +1,4 @@
-"""The evaluation of a run of one's own."""
+"""The evaluation of a run with the places that its checkpoint names."""
 
 from __future__ import annotations
 
