@@ -86,10 +86,10 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     heads: int = 16
     ff_channels: int = 3072
     dropout: float = 0.1
-    embedding_scale: bool = setting(False, published=True, later=True)
+    embedding_scale: bool = setting(False, published=True)
     mur: bool = setting(True, defines=True)
     duor: bool = setting(True, defines=True)
-    roots: str = setting("all", choices=ROOTS, free=True, earlier="first")
+    roots: str = setting("all", choices=ROOTS, free=True)
     max_turns: int = setting(4, published=True, free=True)
     max_words: int = setting(50, published=True, free=True)
     lower: bool = True

@@ -103,14 +103,8 @@ def test_wrong_values_name_key_and_value(setting, message):
 
 
 def test_survives_a_dictionary():
-    config = TrainConfig.of("dt-chain", seed=3, vectors="glove.txt")
+    config = TrainConfig.of("dt@chain", seed=3, vectors="glove.txt")
     assert TrainConfig.from_dict(config.to_dict()) == config
-
-
-def test_a_later_setting_leaves_the_names_of_earlier_runs():
-    config = TrainConfig.of("dt")
-    assert config.replace(start="random").digest() == config.digest()
-    assert config.replace(start="torch").digest() != config.digest()
 
 
 def test_phrases_are_those_of_the_treebank():

@@ -250,14 +250,6 @@ def test_a_damaged_checkpoint(own, malicious):
         load_task(malicious / "evil.ckpt")
 
 
-def test_a_checkpoint_from_before_there_were_own_edges(tiny, tmp_path):
-    train(TrainConfig.of("dt", **{**tiny, "max_epochs": 1}), tmp_path)
-    content = torch.load(tmp_path / "best.ckpt", weights_only=True)
-    assert content["graphdep"].pop("own_edges") == {}
-    torch.save(content, tmp_path / "best.ckpt")
-    load_task(tmp_path / "best.ckpt")
-
-
 @pytest.mark.parametrize("finished", [True, False])
 def test_resumed_runs_never_mix(config, tmp_path, finished):
     splits = load_splits(config)
