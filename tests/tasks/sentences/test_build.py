@@ -8,7 +8,8 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, to_data
-from graphdep.training import MODELS, TrainConfig
+from graphdep.tasks.sentences.presets import MODELS
+from graphdep.training import TrainConfig
 from graphdep.training.family.by_task import build_edges, build_task, load_splits
 from graphdep.training.family.optimizers import make_optimizer
 from graphdep.training.family.parts import Parts
