@@ -76,7 +76,7 @@ class TrainConfig:
             the task, ``"metric"``, or that with the smaller ``"loss"``. Of 500 examples a single one is .2
             points of accuracy, which so chooses among like epochs by chance and lets patience end a run whose
             loss still falls; but as a model becomes surer, its loss may rise where accuracy does, too. The
-            first metric is what tables report and earlier results were chosen by: the default. A run that is
+            first metric is what tables report: the default. A run that is
             to end when its loss stops falling has ``monitor=loss``, some :obj:`patience`, and more epochs
             than it needs. (default: ``"metric"``)
         val_every: Validate after every so many epochs, which must divide :obj:`max_epochs`: of a small part
