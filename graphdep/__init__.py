@@ -17,7 +17,6 @@ Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`
 from typing import TYPE_CHECKING
 
 from graphdep.io.lazy_face import lazy_face
-from graphdep.io.moved_modules import find_moved_modules as _find_moved_modules
 from graphdep.io.thread_waits import bound_thread_waits as _bound_thread_waits
 from graphdep.version import __version__ as __version__
 
@@ -58,7 +57,6 @@ __all__ = [
 
 # PyTorch and PyTorch Geometric, which most of them need, take seconds to import.
 __getattr__, _ = lazy_face(__name__)
-_find_moved_modules()
 _bound_thread_waits()
 
 

@@ -78,7 +78,7 @@ def ablate(
         graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
         ~/Downloads/SICK
 
-        graphdep ablate --models dt,dt-random,dt-chain --epochs 10 --lr 0.01 --output runs/controls
+        graphdep ablate --models dt,dt@random,dt@chain --epochs 10 --lr 0.01 --output runs/controls
 
         graphdep ablate --models dt --edges transformer,dra,my_edges:Window
 

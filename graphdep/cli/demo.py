@@ -30,7 +30,7 @@ AGREEMENT_SETTINGS: dict[str, Any] = {
     "min_freq": 1,
     "max_epochs": 5,
 }
-MODELS = ("transformer", "dt-random", "dt")
+MODELS = ("transformer", "dt@random", "dt")
 DIALOGUE = "transformer-dra"
 # Small enough for two cores and three minutes, large enough to learn who takes part; who did it to whom takes
 # 10 to 20 epochs.

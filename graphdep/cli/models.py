@@ -35,8 +35,7 @@ def models(
         rows = family.config(of_task).models
         listed[family.name] = {
             "tasks": [*family.tasks],
-            "models": {name: preset.summary for name, preset in rows.items() if preset.stands_for is None},
-            "aliases": {name: preset.stands_for for name, preset in rows.items() if preset.stands_for},
+            "models": {name: preset.summary for name, preset in rows.items()},
         }
     controls = {f"@{name}": about for name, (about, _) in CONTROLS.items()}
     if json:

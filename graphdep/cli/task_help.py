@@ -102,7 +102,7 @@ def _models(family: TaskFamily) -> str:
 
 def _joined(names: Iterable[str], known: Mapping[str, Any]) -> str:
     shown = list(names)
-    others = len([name for name, preset in known.items() if preset.stands_for is None and name not in shown])
+    others = len([name for name in known if name not in shown])
     return ", ".join(shown) + (f" and {others} more" if others > 0 else "")
 
 

@@ -1,7 +1,6 @@
 """From settings to results: configurations, runs, checkpoints, ablations."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from graphdep.io.lazy_face import lazy_face
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from graphdep.training.table.needs_structure import needs_structure
 
 __all__ = [
-    "MODELS",
     "ModelPreset",
     "Splits",
     "TrainConfig",
@@ -36,10 +34,4 @@ __all__ = [
     "train",
 ]
 
-_get, __dir__ = lazy_face(__name__)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "MODELS":  # those of sentences, by a name from before the families had rooms
-        return import_module("graphdep.tasks.sentences.presets").MODELS
-    return _get(name)
+__getattr__, __dir__ = lazy_face(__name__)

@@ -30,8 +30,8 @@ class RelationNodes(BaseTransform):
             all -1, for which a :class:`~graphdep.nn.pretrained.PretrainedEncoder` adds neither a position nor
             a segment: section 3.3 of the paper gives relations a label and a type embedding and speaks of no
             other. Encoders expect places of all that they read, and a program that appends tokens gives them
-            some unless it takes care not to; what the authors' has is not known. ``"sequence"``, which all
-            earlier results have, is the default. (default: ``"sequence"``)
+            some unless it takes care not to; what the authors' has is not known. ``"sequence"``, which the
+            results in examples/ have, is the default. (default: ``"sequence"``)
 
     Shapes:
         - every key of the node table: :math:`(|\mathcal{V}| + |\mathcal{A}|)`

@@ -30,7 +30,7 @@ def constituents_of(words: int) -> st.SearchStrategy[list[Constituent]]:
 def examples(max_words: int = 7, max_utterances: int = 3, **options: bool) -> st.SearchStrategy[Data]:
     """Examples of one or more utterances: with or without ROOT, pieces, special and empty nodes.
 
-    Options of :func:`graphdep.testing.random_data` may be fixed; ``multiroot`` too.
+    Options of :func:`tests.kit.trees.random_data` may be fixed; ``multiroot`` too.
     """
     names = ("root", "pieces", "special", "empty", "multiroot")
     flags = {name: st.just(options[name]) if name in options else st.booleans() for name in names}

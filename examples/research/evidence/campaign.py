@@ -410,7 +410,7 @@ class Campaign:
 
 
 def _seconds(scores: Mapping[str, float]) -> float | None:
-    """How long a run took, of older ones its epochs alone."""
+    """How long a run took; its epochs alone, where nobody was there to see it end."""
     if "seconds" in scores or "epochs" not in scores or "seconds_per_epoch" not in scores:
         return scores.get("seconds")
     return scores["epochs"] * scores["seconds_per_epoch"]

@@ -132,7 +132,7 @@ def _run(job: Job, held: dict[str, Any], console: Any) -> Mapping[str, Any]:
     known = frozen.get(table) if asks else None
     told: Any = {"title": job.title, "console": console}
     result = train(job.config, job.folder, splits=splits, resume=True, floor_frozen=known, **told)
-    if floor := result.get("floor_frozen"):
+    if floor := result["floor_frozen"]:
         frozen.setdefault(table, floor)
     return {**result, "seconds": time.monotonic() - start}
 

@@ -155,7 +155,7 @@ def test_columns_may_be_models_and_a_file_that_of_a_design(folder: Path) -> None
 
 def test_a_cell_may_be_the_difference_that_decides_a_claim(folder: Path) -> None:
     write_scores(folder)
-    digest = DESIGN_TABLES.read_designs(folder)[0].tables[0].digest
+    digest = design_tables.read_designs(folder)[0].tables[0].digest
     row = dict.fromkeys(HEADER, "") | {"claim": "c", "digest": digest, "over": "seeds"}
     row |= {"difference": "0.4", "low": "0.1", "high": "0.7"}
     text = "".join(f"{','.join(line)}\n" for line in (row, row.values()))

@@ -14,7 +14,6 @@ from torch import Tensor
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 _CHUNK = 1 << 20
-_FORMER = {"cola": "co_la", "ecommerce": "e_commerce"}
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -58,18 +57,8 @@ def describe(value: Any) -> str:
     if isinstance(value, dict):
         return f"dict({', '.join(f'{describe(key)}: {describe(item)}' for key, item in value.items())})"
     if isinstance(value, type):
-        return f"{_module(value)}.{value.__qualname__}"
+        return f"{value.__module__}.{value.__qualname__}"
     return _describe_object(value)
-
-
-def _module(cls: type) -> str:
-    """The module of a class; of our datasets as they lay before they had rooms, so that what was processed
-    then is still found.
-    """
-    package, _, name = cls.__module__.rpartition(".")
-    if not package.startswith("graphdep.datasets"):
-        return cls.__module__
-    return f"graphdep.datasets.{_FORMER.get(name, name)}"
 
 
 def _describe_object(value: Any) -> str:

@@ -180,8 +180,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
     def update_digest(self, sha: hashlib._Hash) -> None:
         """Puts all that the examples are into a digest: trees, words and targets."""
         for key, value in sorted(self._data.to_dict().items()):
-            # Numbers of sentences follow from the words; runs of before do not have them.
-            if isinstance(value, Tensor) and key != "sentence":
+            if isinstance(value, Tensor):
                 sha.update(f"{key} {tuple(value.shape)} {value.dtype}".encode())
                 sha.update(value.contiguous().numpy().tobytes())
 

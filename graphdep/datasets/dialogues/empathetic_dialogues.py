@@ -116,7 +116,7 @@ class EmpatheticDialogues(DialogueDataset):
 
     def restore(self, notes: dict[str, Any]) -> None:
         super().restore(notes)
-        self.unlisted_dialogues = notes.get("unlisted_dialogues")  # older files do not have it
+        self.unlisted_dialogues = notes["unlisted_dialogues"]
         if self.unlisted_dialogues:
             logger.warning(
                 "%s (%s): %d dialogues are in no split", self.corpus, self.split, self.unlisted_dialogues

@@ -53,7 +53,7 @@ class GatedRelationScore(nn.Module):
     :math:`\mathbf{V}_r, \mathbf{W}_{g,e}, \mathbf{W}_{g,r}, \mathbf{V}_g \sim \mathcal{U}(\pm n^{-1/2})`
     of :class:`torch.nn.Linear`, :math:`n` the channels that each reads. Its relation scores are more than
     twice as wide, and its gates differ from pair to pair from the first update. Which is better has to be
-    chosen on validation data; the narrow one, which earlier results were made with, is the default.
+    chosen on validation data; the narrow one, which the results in examples/ have, is the default.
 
     With ``start="closed"`` nothing changes at first, as pretrained layers need it, while gradients flow:
     :math:`\mathbf{V}_g = 0` shuts the tanh gate, and without a gate :math:`\mathbf{V}_r = 0`. The sigmoid of

@@ -24,7 +24,7 @@ class NodeEmbedding(nn.Module):
     All You Need" <https://arxiv.org/abs/1706.03762>`_ does (section 3.4): word vectors are drawn with
     deviation :math:`C^{-1/2}`, the start that belongs to that factor. Without it all summands are of length
     about 1, the scores of the first layer are near 0, and it starts as a mean over the words that it sees.
-    The other papers here do not say which they have; the default is what earlier results were made with.
+    The other papers here do not say which they have; the default is what the results in examples/ have.
 
     The level of a word is its :obj:`depth` in the tree. Positions, levels and segments beyond the last share
     its vector, so that no sentence is too long; nodes outside the trees (depth -1) have no level. Nodes of

@@ -46,8 +46,8 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
         roots: What becomes of the roots of a turn of several sentences, which is one tree: ``"all"`` stay
             roots, or those after the ``"first"`` hang on it as ``parataxis``. In Eq. 2 the row of ROOT, which
             sees all words, is the only one over more than one sentence: a word sees the dependents that the
-            parser gives it. That is ``"all"``. With ``"first"``, which runs had before there was a choice,
-            the first root sees the others, too, over arcs that no parse has. (default: ``"all"``)
+            parser gives it. That is ``"all"``. With ``"first"`` the first root sees the others, too,
+            over arcs that no parse has. (default: ``"all"``)
         max_turns, max_words: Turns of a context and words of an utterance at most. (default: :obj:`4`,
             :obj:`50`)
         lower: Look words up in lower case. (default: :obj:`True`)
@@ -86,10 +86,10 @@ class DialogueConfig(TrainConfig, kind="dialogue"):
     heads: int = 16
     ff_channels: int = 3072
     dropout: float = 0.1
-    embedding_scale: bool = setting(False, published=True, later=True)
+    embedding_scale: bool = setting(False, published=True)
     mur: bool = setting(True, defines=True)
     duor: bool = setting(True, defines=True)
-    roots: str = setting("all", choices=ROOTS, free=True, earlier="first")
+    roots: str = setting("all", choices=ROOTS, free=True)
     max_turns: int = setting(4, published=True, free=True)
     max_words: int = setting(50, published=True, free=True)
     lower: bool = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphdep.training.family.model_preset import ModelPreset, aliases
+from graphdep.training.family.model_preset import ModelPreset
 
 
 def _transformer(summary: str, *, edges: str = "transformer", **overrides: object) -> ModelPreset:
@@ -81,12 +81,3 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
     # DialogBERT's objectives
     "dialogbert-nug": _dialogbert("DialogBERT trained on the response alone", mur=False, duor=False),
 }
-# Controls that have a name of their own.
-DIALOGUE_MODELS |= aliases(
-    {
-        "transformer-dra-random": "transformer-dra@random",
-        "transformer-dra-chain": "transformer-dra@chain",
-        "transformer-dra-reversed": "transformer-dra@reversed",
-    },
-    DIALOGUE_MODELS,
-)

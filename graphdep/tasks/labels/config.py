@@ -60,23 +60,23 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
     model: str = "dt"
     key: str = setting("upos", defines=True)
     absent: str | None = setting(None, defines=True)
-    form: str | None = setting(None, later=True)
-    name: str | None = setting(None, later=True)
-    verbs: str | None = setting(None, later=True)
-    train_from: str | None = setting(None, later=True)
+    form: str | None = None
+    name: str | None = None
+    verbs: str | None = None
+    train_from: str | None = None
     ud_from: str | None = setting(None, place=True)
-    function: str | None = setting(None, later=True)
-    sentences: int | None = setting(None, later=True)
-    projective: bool | None = setting(None, later=True)
-    nominals: str | None = setting(None, later=True)
-    data_seed: int | None = setting(None, later=True)
+    function: str | None = None
+    sentences: int | None = None
+    projective: bool | None = None
+    nominals: str | None = None
+    data_seed: int | None = None
     trees: str = "gold"
-    word_state: str = setting("first", choices=("first", "mean"), defines=True, later=True)
-    crf: bool = setting(False, defines=True, later=True)
-    decode: str = setting("argmax", choices=("argmax", "viterbi"), late=True, later=True)
-    freeze_layers: int = setting(0, later=True)
-    head_lr: float | None = setting(None, later=True)
-    layer_decay: float = setting(1.0, later=True)
+    word_state: str = setting("first", choices=("first", "mean"), defines=True)
+    crf: bool = setting(False, defines=True)
+    decode: str = setting("argmax", choices=("argmax", "viterbi"), late=True)
+    freeze_layers: int = 0
+    head_lr: float | None = None
+    layer_decay: float = 1.0
 
     models: ClassVar[Mapping[str, ModelPreset]] = LABEL_MODELS
     corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType(

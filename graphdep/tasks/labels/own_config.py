@@ -50,7 +50,7 @@ class OwnLabelConfig(ParsedLabelConfig, kind="own-labels"):
     train: str | None = setting(None, place=True)
     val: str | None = setting(None, place=True)
     test: str | None = setting(None, place=True)
-    mark_key: str | None = setting(None, defines=True, later=True)
+    mark_key: str | None = setting(None, defines=True)
     scheme: str = setting("words", choices=SCHEMES, defines=True)
     outside: str | None = setting(OUTSIDE, defines=True)
     val_fraction: float = 0.1

@@ -182,12 +182,12 @@ class WordPredictor:
 
 def takes_marks(state: RunState) -> bool:
     """Whether a model has learned from marks: where training had none, their vector is a random one."""
-    trained = state.data.get("marked", {}).get("train", 1)  # earlier files do not say
-    return cast(LabelConfig, state.config).marked and trained > 0
+    return cast(LabelConfig, state.config).marked and state.data["marked"]["train"] > 0
 
 
 def needs_marks(state: RunState) -> bool:
     """Whether all sentences had a marked word that a model has learned from: of others it knows nothing."""
-    config, marked = cast(LabelConfig, state.config), state.data.get("marked", {}).get("train", 0)
-    seen = state.data.get("examples", {}).get("train", 0)
-    return config.word_task.needs_mark or (config.marked and 0 < seen <= marked)
+    config = cast(LabelConfig, state.config)
+    if config.word_task.needs_mark or not config.marked:
+        return config.word_task.needs_mark
+    return 0 < state.data["examples"]["train"] <= state.data["marked"]["train"]

@@ -107,7 +107,7 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
     special: str = setting("example", choices=("example", "cls", "none"), defines=True, free=True)
     max_sum: int = setting(4, defines=True)
     mlp_layers: int = setting(1, defines=True)
-    readout: str = setting("cls", choices=_READOUTS, defines=True, later=True)
+    readout: str = setting("cls", choices=_READOUTS, defines=True)
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 2

@@ -61,12 +61,12 @@ class MatchingSettings:
             (``"global"``). (default: ``"local"``)
     """
 
-    match_channels: int = setting(50, published=True, later=True)
-    image_words: int = setting(50, published=True, later=True)
-    image_turns: int = setting(10, published=True, later=True)
-    accumulation: str = setting("dynamic", choices=_ACCUMULATIONS, defines=True, later=True)
-    matching_form: str = setting("paper", choices=_FORMS, defines=True, later=True)
-    block_objective: str = setting("local", choices=_OBJECTIVES, defines=True, later=True)
+    match_channels: int = setting(50, published=True)
+    image_words: int = setting(50, published=True)
+    image_turns: int = setting(10, published=True)
+    accumulation: str = setting("dynamic", choices=_ACCUMULATIONS, defines=True)
+    matching_form: str = setting("paper", choices=_FORMS, defines=True)
+    block_objective: str = setting("local", choices=_OBJECTIVES, defines=True)
 
     if TYPE_CHECKING:  # of the other base
         model: str

@@ -48,19 +48,19 @@ class ObjectiveSettings:
             :obj:`0.5`, as in its public code)
     """
 
-    objective: str | None = setting(None, choices=(None, *OBJECTIVES), defines=True, later=True)
-    manipulated_turns: int = setting(5, defines=True, later=True)
-    manipulation_loss: str = setting("sigmoid", choices=_LOSSES, defines=True, later=True)
-    insertion_weight: float = setting(1.0, defines=True, later=True)
-    deletion_weight: float = setting(1.0, defines=True, later=True)
-    search_weight: float = setting(1.0, defines=True, later=True)
+    objective: str | None = setting(None, choices=(None, *OBJECTIVES), defines=True)
+    manipulated_turns: int = setting(5, defines=True)
+    manipulation_loss: str = setting("sigmoid", choices=_LOSSES, defines=True)
+    insertion_weight: float = setting(1.0, defines=True)
+    deletion_weight: float = setting(1.0, defines=True)
+    search_weight: float = setting(1.0, defines=True)
 
-    speakers: str = setting("added", choices=_SPEAKERS, defines=True, later=True)
-    cuts: int = setting(1, defines=True, later=True)
-    order_form: str = setting("extra", choices=_FORMS, defines=True, later=True)
-    order_places: int = setting(20, defines=True, later=True)
-    order_weight: float = setting(0.1, defines=True, later=True)
-    backbone_weight: float = setting(0.5, defines=True, later=True)
+    speakers: str = setting("added", choices=_SPEAKERS, defines=True)
+    cuts: int = setting(1, defines=True)
+    order_form: str = setting("extra", choices=_FORMS, defines=True)
+    order_places: int = setting(20, defines=True)
+    order_weight: float = setting(0.1, defines=True)
+    backbone_weight: float = setting(0.5, defines=True)
 
     objective_of: ClassVar[Mapping[str, str]] = {
         "manipulated_turns": "ums",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.model_preset import ModelPreset, aliases
+from graphdep.training.family.model_preset import ModelPreset
 
 # Trained from nothing, for which the rate and epochs of fine-tuning are too small.
 _MATCHING: dict[str, object] = {
@@ -74,12 +74,3 @@ SELECTION_MODELS |= {
         dropout=0.2,
     ),
 }
-# Controls that have a name of their own.
-SELECTION_MODELS |= aliases(
-    {
-        "bert-sia-random": "bert-sia@random",
-        "bert-sia-chain": "bert-sia@chain",
-        "bert-sia-reversed": "bert-sia@reversed",
-    },
-    SELECTION_MODELS,
-)

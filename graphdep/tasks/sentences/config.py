@@ -68,7 +68,6 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
     task: str = DEFAULT_TASK
     model: str = "dt"
     edges: str | None = "dt"
-    labels: bool = setting(True, later=False)  # runs on sentences have always had it
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 30
@@ -83,12 +82,12 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
     ff_channels: int = 300
     dropout: float = 0.0
     head_channels: int = 50
-    val_from: str | None = setting(None, choices=(None, "train", "dev"), later=True)
-    frozen: bool = setting(False, defines=True, later=True)
-    phrases: bool = setting(False, later=True)
-    freeze_layers: int = setting(0, later=True)
-    head_lr: float | None = setting(None, later=True)
-    layer_decay: float = setting(1.0, later=True)
+    val_from: str | None = setting(None, choices=(None, "train", "dev"))
+    frozen: bool = setting(False, defines=True)
+    phrases: bool = False
+    freeze_layers: int = 0
+    head_lr: float | None = None
+    layer_decay: float = 1.0
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
     encoders: ClassVar[Mapping[str, bool]] = {**SCRATCH_ENCODERS, **dict.fromkeys(TREE_ENCODERS, False)}

@@ -41,8 +41,8 @@ class CSVConfig(SentenceConfig, kind="csv"):
     label_column: str | None = setting(None, free=True)
     val_fraction: float = 0.1
     val_seed: int = 0
-    max_words: int = setting(MAX_WORDS, free=True, later=True)
-    truncate: bool = setting(False, free=True, later=True)
+    max_words: int = setting(MAX_WORDS, free=True)
+    truncate: bool = setting(False, free=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

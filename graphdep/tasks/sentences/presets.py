@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.model_preset import ModelPreset, aliases
+from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.pretrained_models import PRETRAINED_MODELS
 
 
@@ -135,22 +135,3 @@ MODELS: dict[str, ModelPreset] = {
         },
     ),
 }
-# Controls that have a name of their own.
-MODELS |= aliases(
-    {
-        "dt-random": "dt@random",
-        "dt-chain": "dt@chain",
-        "dt-reversed": "dt@reversed",
-        "dt-unlabelled": "dt@unlabelled",
-        "bert-dt-random": "bert-dt@random",
-        "bert-dt-unlabelled": "bert-dt@unlabelled",
-        "bert-g2g-random": "bert-g2g@random",
-        "bert-g2g-unlabelled": "bert-g2g@unlabelled",
-        "bert-dam-random": "bert-dam@random",
-        "bert-dam-chain": "bert-dam@chain",
-        "bert-dam-reversed": "bert-dam@reversed",
-        "bert-dam-unlabelled": "bert-dam@unlabelled",
-        "bert-dam-basic-unlabelled": "bert-dam-basic@unlabelled",
-    },
-    MODELS,
-)

@@ -60,14 +60,14 @@ class TreeSettings:
             trees and the labels of all their nodes (``SST(trees=True)``). (default: :obj:`False`)
     """
 
-    binarized: str = setting("left", choices=("left", "head"), defines=True, later=True)
-    leaf: str = setting("paper", choices=("paper", "code"), defines=True, later=True)
-    form: str = setting("paper", choices=("paper", "code"), defines=True, later=True)
-    position_codes: bool = setting(False, defines=True, later=True)
-    cell: str = setting("lstm", choices=("lstm", "rnn"), defines=True, later=True)
-    meta_channels: int = setting(50, defines=True, later=True)
-    variant: str = setting("transformer", choices=("transformer", "dan"), defines=True, later=True)
-    node_labels: bool = setting(False, later=True)
+    binarized: str = setting("left", choices=("left", "head"), defines=True)
+    leaf: str = setting("paper", choices=("paper", "code"), defines=True)
+    form: str = setting("paper", choices=("paper", "code"), defines=True)
+    position_codes: bool = setting(False, defines=True)
+    cell: str = setting("lstm", choices=("lstm", "rnn"), defines=True)
+    meta_channels: int = setting(50, defines=True)
+    variant: str = setting("transformer", choices=("transformer", "dan"), defines=True)
+    node_labels: bool = False
 
     if TYPE_CHECKING:  # of the other base
         encoder: str

@@ -56,9 +56,9 @@ def predict_rows(task: SpanTask, request: FileRequest) -> FilePrediction:
     )
 
 
-def _example(row: TextRow, column: str, limit: WordLimit, num_spans: int | None) -> SpanExample:
+def _example(row: TextRow, column: str, limit: WordLimit, num_spans: int) -> SpanExample:
     example = span_row(row, column, max_words=None if limit.truncate else limit.max_words)
-    if num_spans not in (None, len(example.spans)):
+    if num_spans != len(example.spans):
         message = f"the model was trained on {num_spans} spans an example"
         raise row_error(row.path, row.line, message, str(len(example.spans)))
     return example

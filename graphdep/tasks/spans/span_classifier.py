@@ -205,12 +205,12 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         self.parser_failures, self.lost_spans = predictor.parser_failures, predictor.lost_spans
         return answers
 
-    def _examples(self, sentences: Any, spans: Any, num_spans: int | None) -> list[SpanExample]:
+    def _examples(self, sentences: Any, spans: Any, num_spans: int) -> list[SpanExample]:
         """The sentences with their spans, as many as they must have, and no longer than is read."""
         limit = self._limit
         examples = span_sentences(sentences, spans)
         for number, example in enumerate(examples):
-            if num_spans not in (None, len(example.spans)):
+            if num_spans != len(example.spans):
                 other = "the model was trained on" if self._predictor else "'sentences[0]' has"
                 raise ValueError(
                     f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {num_spans}"

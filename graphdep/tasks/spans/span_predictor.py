@@ -108,12 +108,9 @@ class SpanPredictor:
         return [str(label) for label in self.state.labels or ()]
 
     @property
-    def num_spans(self) -> int | None:
-        """How many spans the examples of the training had; :obj:`None` if an earlier version has not written
-        it down.
-        """
-        known = self.state.data.get("num_spans")
-        return known.get("train") if isinstance(known, dict) else None
+    def num_spans(self) -> int:
+        """How many spans the examples of the training had."""
+        return int(self.state.data["num_spans"]["train"])
 
     def answers(self, examples: Sequence[SpanExample]) -> list[SpanAnswer]:
         """What the model says of each example.

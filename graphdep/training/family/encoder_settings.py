@@ -71,21 +71,21 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
         **others: As in :class:`PretrainedSettings` and :class:`ScratchSettings`.
     """
 
-    relation_terms: str = setting("score", choices=("score", "key-value"), defines=True, later=True)
-    relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True, later=True)
-    scaling: str = setting("paper", choices=("paper", "code"), defines=True, later=True)
-    arcs: str = setting("basic", choices=ARCS, defines=True, later=True)
-    constituents: bool = setting(False, defines=True, later=True)
-    pieces: str | None = setting(None, choices=(None, "first", "all"), defines=True, later=True)
-    links: str = setting("both", choices=_LINKS, defines=True, later=True)
-    cls_links: bool = setting(True, defines=True, later=True)
-    relation_links: bool = setting(False, defines=True, later=True)
-    relation_position: str = setting("sequence", choices=_POSITIONS, defines=True, later=True)
-    type_embedding: bool = setting(True, defines=True, later=True)
-    windows: str = setting("own", choices=("own", "dropped"), defines=True, later=True)
+    relation_terms: str = setting("score", choices=("score", "key-value"), defines=True)
+    relation_start: str = setting("unchanged", choices=("unchanged", "random"), defines=True)
+    scaling: str = setting("paper", choices=("paper", "code"), defines=True)
+    arcs: str = setting("basic", choices=ARCS, defines=True)
+    constituents: bool = setting(False, defines=True)
+    pieces: str | None = setting(None, choices=(None, "first", "all"), defines=True)
+    links: str = setting("both", choices=_LINKS, defines=True)
+    cls_links: bool = setting(True, defines=True)
+    relation_links: bool = setting(False, defines=True)
+    relation_position: str = setting("sequence", choices=_POSITIONS, defines=True)
+    type_embedding: bool = setting(True, defines=True)
+    windows: str = setting("own", choices=("own", "dropped"), defines=True)
     # [CLS], a piece of each of two sentences, two [SEP].
-    max_length: int = setting(128, at_least=5, published=True, free=True, later=True)
-    batch_pieces: int = setting(4096, free=True, later=True)
+    max_length: int = setting(128, at_least=5, published=True, free=True)
+    batch_pieces: int = setting(4096, free=True)
 
     any_encoder: ClassVar[bool] = True
 

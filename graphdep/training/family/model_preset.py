@@ -46,8 +46,6 @@ class ModelPreset:
             words or tree itself. (default: ``"dt"``)
         trees: Which trees the edges are built from. (default: ``"parser"``)
         overrides: Further settings. (default: none)
-        stands_for: The name that says it as a model and controls, e.g. ``"dt@random"`` of ``"dt-random"``.
-            (default: :obj:`None`)
 
     Example:
         >>> from graphdep.training import ModelPreset, resolve_model
@@ -60,7 +58,6 @@ class ModelPreset:
     edges: str | None = "dt"
     trees: str = "parser"
     overrides: Mapping[str, object] = field(default_factory=dict)
-    stands_for: str | None = None
 
     @property
     def settings(self) -> dict[str, object]:
@@ -74,7 +71,7 @@ class ModelPreset:
         if "arcs" in own and trees not in ("parser", "gold"):
             own["arcs"] = "basic"  # a tree that nobody parsed has no enhanced graph
         return dataclasses.replace(
-            self, summary=f"control: {self.summary}, {about}", trees=trees, overrides=own, stands_for=None
+            self, summary=f"control: {self.summary}, {about}", trees=trees, overrides=own
         )
 
 
@@ -100,15 +97,13 @@ def resolve_model(name: str, models: Mapping[str, ModelPreset] | None = None) ->
             known = ", ".join(f"{model}@{known}" for known in CONTROLS)
             raise ValueError(f"no control {control!r} (got the model {name!r}); choose one of {known}")
         preset = preset.control(control)
-    _check_trees(name, models[model], controls)
+    _check_trees(name, controls)
     return preset
 
 
-def _check_trees(name: str, preset: ModelPreset, controls: list[str]) -> None:
+def _check_trees(name: str, controls: list[str]) -> None:
     """Raises :class:`ValueError` if a model would have two kinds of trees, of which the last would count."""
-    kinds = [control for control in controls if "trees" in CONTROLS[control][1]]
-    own = [] if preset.trees in ("parser", "gold") else [preset.trees]
-    kinds = [*dict.fromkeys([*own, *kinds])]
+    kinds = [*dict.fromkeys(control for control in controls if "trees" in CONTROLS[control][1])]
     if len(kinds) > 1:
         hint = next(
             (f"; did you mean '@{one}'?" for one, kept in PARSED.items() if {*kinds} == {kept, "parser"}), ""
@@ -123,11 +118,3 @@ def _elsewhere(model: str) -> str:
         if model in family.config(task).models:
             return f" (one of {family.name}: --task {task})"
     return ""
-
-
-def aliases(names: Mapping[str, str], models: Mapping[str, ModelPreset]) -> dict[str, ModelPreset]:
-    """Models with controls under a name of their own."""
-    return {
-        name: dataclasses.replace(resolve_model(spelt, models), stands_for=spelt)
-        for name, spelt in names.items()
-    }

@@ -28,7 +28,7 @@ class PretrainedSettings:
     freeze_layers: int = setting(0, defines=True)
     head_lr: float | None = setting(None, published=True)
     layer_decay: float = setting(1.0, published=True)
-    floor_frozen: bool = setting(True, later=True)
+    floor_frozen: bool = True
 
     if TYPE_CHECKING:  # of the other base
         encoder: str

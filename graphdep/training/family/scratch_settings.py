@@ -61,18 +61,18 @@ class ScratchSettings:
         level_embedding: Tell how deep in the tree a word stands.
     """
 
-    vocab_from: str = setting("train", choices=("train", "vectors"), later=True)
+    vocab_from: str = setting("train", choices=("train", "vectors"))
     directions: bool = setting(True, defines=True)
-    window: int = setting(0, defines=True, later=True)
-    dependent_places: int = setting(6, defines=True, later=True)
-    places_from: str = setting("governor", choices=("governor", "left"), defines=True, later=True)
+    window: int = setting(0, defines=True)
+    dependent_places: int = setting(6, defines=True)
+    places_from: str = setting("governor", choices=("governor", "left"), defines=True)
     relation_dim: int = setting(30, published=True)
     relation_attention: bool = setting(True, defines=True)
     gate: str | None = setting("sigmoid", choices=(None, "sigmoid", "tanh"), defines=True)
     gate_state: str = setting("query", choices=("query", "key"), defines=True)
     untyped: str = setting("keep", choices=("keep", "gate"), defines=True)
-    start: str = setting("random", choices=("random", "torch"), defines=True, later=True)
-    embedding_scale: bool = setting(False, published=True, later=True)
+    start: str = setting("random", choices=("random", "torch"), defines=True)
+    embedding_scale: bool = setting(False, published=True)
     level_embedding: bool = setting(True, defines=True)
 
     @property

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, Generic, Literal, TypeVar
 
 T = TypeVar("T")
-Mark = Literal["defines", "published", "free", "late", "later", "place"]
+Mark = Literal["defines", "published", "free", "late", "place"]
 _REQUIRED: Any = dataclasses.MISSING
 
 
@@ -19,8 +19,6 @@ def setting(
     published: bool | None = None,
     free: bool | None = None,
     late: bool | None = None,
-    earlier: T | None = None,
-    later: bool | None = None,
     place: bool | None = None,
 ) -> T:
     """Returns a field of a :class:`TrainConfig`.
@@ -36,9 +34,6 @@ def setting(
         published: The paper's figures were made with it, too; beside other values they say nothing.
         free: The weights do not depend on it.
         late: It is read only after the training, and so is free.
-        earlier: It came later, with another default than what runs did before, which this is: it leaves a
-            run the digest that it had, and settings of before have it.
-        later: It came later: at its default it leaves a run the digest that it had without it.
         place: It says where a run is computed or where its files lie, which is not what it computes.
     """
     said = {
@@ -48,8 +43,6 @@ def setting(
         "published": published,
         "free": free,
         "late": late,
-        "earlier": earlier,
-        "later": later,
         "place": place,
     }
     metadata = {key: value for key, value in said.items() if value is not None}
@@ -68,11 +61,9 @@ class Marked:
 
 
 class Told(Generic[T]):
-    """Choices, least values or values of before of a class' settings that have them, by name: an attribute of
-    the class.
-    """
+    """Choices or least values of a class' settings that have them, by name: an attribute of the class."""
 
-    def __init__(self, key: Literal["choices", "at_least", "earlier"]) -> None:
+    def __init__(self, key: Literal["choices", "at_least"]) -> None:
         self.key = key
 
     def __get__(self, instance: object, owner: type) -> dict[str, T]:

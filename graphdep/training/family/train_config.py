@@ -76,7 +76,7 @@ class TrainConfig:
             the task, ``"metric"``, or that with the smaller ``"loss"``. Of 500 examples a single one is .2
             points of accuracy, which so chooses among like epochs by chance and lets patience end a run whose
             loss still falls; but as a model becomes surer, its loss may rise where accuracy does, too. The
-            first metric is what tables report and earlier results were chosen by: the default. A run that is
+            first metric is what tables report: the default. A run that is
             to end when its loss stops falling has ``monitor=loss``, some :obj:`patience`, and more epochs
             than it needs. (default: ``"metric"``)
         val_every: Validate after every so many epochs, which must divide :obj:`max_epochs`: of a small part
@@ -122,8 +122,8 @@ class TrainConfig:
     encoder: str = setting("transformer", defines=True)
     edges: str | None = setting(defines=True, free=True)
     trees: str = setting("parser", choices=_TREES, defines=True, free=True)
-    labels: bool = setting(True, defines=True, later=True)
-    word_order: str = setting("text", choices=("text", "shuffled"), defines=True, free=True, later=True)
+    labels: bool = setting(True, defines=True)
+    word_order: str = setting("text", choices=("text", "shuffled"), defines=True, free=True)
     max_distance: int = setting(defines=True)
     max_sum: int = setting(4, free=True)
     parser: str = setting("bundled", free=True)
@@ -132,13 +132,13 @@ class TrainConfig:
     limit_train: int | None = None
     min_freq: int
     vectors: str | None = None
-    vectors_scale: str = setting("file", choices=("file", "unit"), later=True)
+    vectors_scale: str = setting("file", choices=("file", "unit"))
     seed: int = 0
     max_epochs: int
     patience: int | None
-    monitor: str = setting("metric", choices=("metric", "loss"), later=True)
-    val_every: int = setting(1, later=True)
-    keep: str = setting("best", choices=("best", "last"), later=True)
+    monitor: str = setting("metric", choices=("metric", "loss"))
+    val_every: int = 1
+    keep: str = setting("best", choices=("best", "last"))
     batch_size: int = setting(published=True, free=True)
     batch_tokens: int | None = setting(None, published=True, free=True)
     optimizer: str = setting(choices=("adagrad", "adam", "adamw", "sgd"), published=True)
@@ -177,11 +177,9 @@ class TrainConfig:
     published_with = Marked("published")
     free = Marked("free", "late")
     late = Marked("late")
-    later = Marked("later")
     places = Marked("place")
     choices = Told[tuple[str | None, ...]]("choices")
     at_least = Told[float]("at_least")
-    earlier = Told[Any]("earlier")
 
     def __init_subclass__(cls, kind: str, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -345,11 +343,8 @@ class TrainConfig:
                 file.
             ValueError: As :meth:`of`.
         """
-        own, state = cls.of_task(state.get("task")), dict(state)
-        if "tree" in state:  # their name before there were those of a corpus
-            state["trees"] = state.pop("tree") or "parser"
+        own = cls.of_task(state.get("task"))
         own.check_keys(state)
-        state = {**own.earlier, **state}
         for name in own.edge_settings:
             if isinstance(state.get(name), str):
                 check_known(state[name])
@@ -473,17 +468,8 @@ class TrainConfig:
 
     def digest(self, data: str = "") -> str:
         """Eight hexadecimal digits of everything that decides the result, and of ``data``'s digest."""
-        later = self.later
-        defaults = {field.name: field.default for field in dataclasses.fields(self) if field.name in later}
-        defaults |= self.earlier
-        state = {
-            key: value
-            for key, value in self.to_dict().items()
-            if key not in self._elsewhere() and not (key in defaults and value == defaults[key])
-        }
-        # As runs have always been named.
-        trees = state.pop("trees")
-        state["tree"] = None if trees == "parser" else trees
+        skipped = self._elsewhere()
+        state = {key: value for key, value in self.to_dict().items() if key not in skipped}
         # A preset is what its name says; two transforms of one's own may share a name.
         own = self.own_edges()
         parts = [state, data, own] if own else [state, data]

@@ -25,7 +25,7 @@ class WordSettings(EncoderSettings):
             :class:`TrainConfig`.
     """
 
-    limit_eval: int | None = setting(None, free=True, later=True)
+    limit_eval: int | None = setting(None, free=True)
     edges: str | None = "dt"
     max_distance: int = 2
     min_freq: int = 2

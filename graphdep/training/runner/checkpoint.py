@@ -40,7 +40,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "vector_dim": (int, type(None)),
     "pretrained": (dict, type(None)),
     "labels": (list, type(None)),
-    "own_edges": (dict, type(None)),
+    "own_edges": dict,
 }
 
 
@@ -118,8 +118,8 @@ class RunState:
             RelationVocab.from_state_dict(state["relations"]),
             state["data"],
             state["vector_dim"],
-            state.get("pretrained"),
-            state.get("labels"),
+            state["pretrained"],
+            state["labels"],
         )
 
     @property
@@ -188,10 +188,10 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
     for key, kind in _KEYS.items():
         if not isinstance(state.get(key), kind):
             raise ValueError(f"{path}: damaged checkpoint: {key!r} is {type(state.get(key)).__name__}")
-    if not all(isinstance(text, str) for part in (state.get("own_edges") or {}).items() for text in part):
+    if not all(isinstance(text, str) for part in state["own_edges"].items() for text in part):
         raise ValueError(f"{path}: damaged checkpoint: 'own_edges' must be texts by settings")
     try:
-        _check_labels(state.get("labels") or [])
+        _check_labels(state["labels"] or [])
     except ValueError as error:
         raise ValueError(f"{path}: damaged checkpoint: {error}") from None
     return checkpoint

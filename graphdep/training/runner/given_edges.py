@@ -21,7 +21,7 @@ def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> d
         ValueError: If they are not those of the training, or if those that are known here by the name in the
             checkpoint are not.
     """
-    config, own = dict(state["config"]), state.get("own_edges") or {}
+    config, own = dict(state["config"]), state["own_edges"]
     trained = {setting: was for setting, was in own.items() if setting in config and _names_edges(setting)}
     if edges is not None:
         name = name_of(edges)

@@ -84,8 +84,7 @@ def write_predictions(
 def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     """Reads what :func:`write_predictions` wrote.
 
-    A column of whole numbers becomes int64, any other one float64. Files without groups, such as those of
-    earlier versions, are read as well.
+    A column of whole numbers becomes int64, any other one float64. Files need no groups.
 
     Raises:
         ValueError: If anything in it is not as it was written; names the file and the line.
@@ -109,7 +108,7 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
 
 
 def shared_groups(predictions: Sequence[Predictions]) -> np.ndarray | None:
-    """The groups of runs on the same examples; some may be from before there were any.
+    """The groups of runs on the same examples, from those that have any.
 
     Raises:
         ValueError: If two runs have different ones.

@@ -58,6 +58,8 @@ _RESULT_KEYS = {
     "checkpoint": str,
     "parameters": int,
     "reference": dict,
+    "floor_frozen": dict,
+    "own_edges": dict,
 }
 _RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
 
@@ -249,8 +251,6 @@ def _result_of_first(folder: Path) -> dict[str, Any]:
 def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str) -> None:
     # A run that was killed after its last epoch has no more of them to see.
     epochs = values.epochs or read_metrics(path.with_name(METRICS))
-    if not epochs:  # of a run of before there were such values, which had all its epochs
-        return
     from graphdep.visualization import plot_curves
 
     figure = plot_curves(epochs, metric=run.metric.name, best_epoch=run.best_epoch, title=title)
@@ -367,7 +367,7 @@ def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
         raise ValueError(
             f"{path}: damaged checkpoint ({error!r}); delete it to train this run again"
         ) from None
-    edges = content.get("own_edges") or {}
+    edges = content["own_edges"]
     _check_same(path, state, earlier.config, earlier.data["digest"], edges, state.config.late)
     _check_best(folder)
     return path, epochs
@@ -388,7 +388,7 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     if not complete:  # the checkpoints say where to go on, and the result is written anew
         logger.warning("%s is damaged or incomplete: the run goes on from its last checkpoint", path)
         return None
-    _check_same(path, state, config, digest, result.get("own_edges") or {})
+    _check_same(path, state, config, digest, result["own_edges"])
     _check_best(folder)
     result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
     # Asked for more epochs, a finished run goes on from its last one.

@@ -86,8 +86,6 @@ class RunCheckpoint(Checkpoint):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         for name, value in state_dict.items():
             setattr(self, name, value)
-        if "waited" not in state_dict:  # of a file from before some epochs did not count
-            self.waited = self.epochs - self.best_epoch
 
     def on_save_checkpoint(
         self, trainer: L.Trainer, pl_module: L.LightningModule, checkpoint: dict[str, Any]

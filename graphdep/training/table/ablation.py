@@ -75,7 +75,7 @@ class Row:
             summary[key] = statistics.fmean(values) if values else None
         # What counting gets depends on the row's trees.
         summary["floor"] = self.results[0]["floor"] if self.results else {}
-        summary["floor_frozen"] = self.results[0].get("floor_frozen", {}) if self.results else {}
+        summary["floor_frozen"] = self.results[0]["floor_frozen"] if self.results else {}
         summary["capped"] = sum(_capped(result) for result in self.results)
         summary["checkpoints"] = [result["checkpoint"] for result in self.results]
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
@@ -225,7 +225,7 @@ def ablate(
                     known = frozen.get(id(data[key]))
                     result = train(config, target, resume=True, floor_frozen=known, **shared)
                     row.results.append(result)
-                    if floor := result.get("floor_frozen"):  # runs of before have none
+                    if floor := result["floor_frozen"]:
                         frozen.setdefault(id(data[key]), floor)
                 except Exception as error:  # whatever one run dies of must not lose the others
                     if processes.count > 1:  # those would wait for this one where it does not come
@@ -339,4 +339,4 @@ def _check(name: str, values: Sequence[object]) -> None:
 def _capped(result: Mapping[str, Any]) -> bool:
     """Whether a run might have become better with more epochs; one that keeps its last one says nothing."""
     config = result["config"]
-    return config.get("keep") != "last" and result["best_epoch"] == config["max_epochs"]
+    return config["keep"] != "last" and result["best_epoch"] == config["max_epochs"]

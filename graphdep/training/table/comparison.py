@@ -151,9 +151,7 @@ def _files_of(texts: Sequence[str]) -> list[Path]:
 def _predictions_in(folder: Path) -> Path:
     path = folder / PREDICTIONS
     if not path.exists():
-        raise ValueError(
-            f"{folder}: no {PREDICTIONS}; the run is not finished or is from an older version: train it again"
-        )
+        raise ValueError(f"{folder}: no {PREDICTIONS}; the run is not finished")
     return path
 
 
@@ -164,25 +162,16 @@ def _read(path: Path) -> Run:
         return Run(path, predictions, None, None, None)
     try:
         result = json.loads(beside.read_text(encoding="utf-8"))
-        seed = result.get("seed")
-        names = str(result["task"]), str(result["model"])
-        run = Run(path, predictions, *names, None if seed is None else int(seed), _settings(result))
-        compared = result.get("compared", "test")  # older runs do not have it
-        examples = result.get("data", {}).get("examples", {}).get(compared)
-        examples = result.get("predictions", examples)  # not every task has one prediction an example
+        names, settings = (str(result["task"]), str(result["model"])), [result["config"], result["own_edges"]]
+        run = Run(path, predictions, *names, int(result["seed"]), json.dumps(settings, sort_keys=True))
+        compared, examples = result["compared"], result["predictions"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{beside}: damaged, or not the result of a run ({error!r})") from None
-    if examples not in (None, len(run.target)):
+    if examples != len(run.target):
         raise ValueError(
             f"{path} has {len(run.target)} examples, but the {compared} split of {beside} has {examples}"
         )
     return run
-
-
-def _settings(result: dict[str, Any]) -> str | None:
-    if not result.get("config"):  # older runs do not have it
-        return None
-    return json.dumps([result["config"], result.get("own_edges")], sort_keys=True)
 
 
 def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:

@@ -61,7 +61,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     rows: Cells = [
         [f"({about})", *_beside(scores, summary), "", "", "", ""] for about, scores in floors.items()
     ]
-    if summary.get("floor_frozen"):
+    if summary["floor_frozen"]:
         rows.append([ENCODER_ROW, *_beside(summary["floor_frozen"], summary), "", "", "", ""])
     if summary["reference"]:
         rows.append(["(references)", *_beside(summary["reference"], summary), "", "", "", ""])
@@ -90,7 +90,7 @@ def _paper_header(summary: dict[str, Any], first: str) -> str:
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     # Test first: the epoch was chosen on val, and differences are of the test split.
     known = family_of(summary["task"]).columns.get(summary["task"], ())
-    if _compared_on(summary) != "test":
+    if summary["compared"] != "test":
         known = tuple(dict.fromkeys(name.replace("test_", "val_") for name in known))
     there = {name for row in summary["rows"] for name in row["metrics"]}
     if there and not there.issuperset(known):  # pools of another size have other scores
@@ -102,12 +102,7 @@ def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
 
 def _on(summary: dict[str, Any]) -> str:
     """The split of a table in its title, where it is not that for testing."""
-    return "" if _compared_on(summary) == "test" else " (validation)"
-
-
-def _compared_on(summary: dict[str, Any]) -> str:
-    """The split that rows are compared on; summaries of before have no other."""
-    return str(summary.get("compared", "test"))
+    return "" if summary["compared"] == "test" else " (validation)"
 
 
 def _floors(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -145,10 +140,10 @@ def rich_table(summary: dict[str, Any]) -> Table:
 def notes(summary: dict[str, Any]) -> list[str]:
     """What stands under the table, as a list."""
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
-    if summary.get("floor_frozen"):
+    if summary["floor_frozen"]:
         lines.append(f"- {ENCODER_ROW}: {family_of(summary['task']).frozen}")
     lines += [f"- {line}" for line in legend(summary["signature"])]
-    if _compared_on(summary) != "test":
+    if summary["compared"] != "test":
         lines.append(
             "- no test split: the scores are of the validation split, on which each run's best epoch was "
             "chosen, so that they are too good"
@@ -209,9 +204,9 @@ def _below_floor(summary: dict[str, Any]) -> list[str]:
     lines = []
     for row in summary["rows"]:
         means = {name: spread["mean"] for name, spread in row["metrics"].items()}
-        if said := below_floor(summary["task"], means, row.get("floor") or summary["floor"]):
+        if said := below_floor(summary["task"], means, row["floor"] or summary["floor"]):
             lines.append(f"- WARNING {row['name']}: {said}")
-        if said := untrained(summary["task"], means, row.get("floor_frozen", {})):
+        if said := untrained(summary["task"], means, row["floor_frozen"]):
             lines.append(f"- UNTRAINED {row['name']}: {said}; nothing follows from its difference to others")
     return lines
 
@@ -220,7 +215,7 @@ def _floor_notes(summary: dict[str, Any]) -> list[str]:
     """The floors of rows whose data have others than the table: other trees, or words that are cut."""
     kinds: list[tuple[dict[str, float], list[str]]] = [(summary["floor"], [])]
     for row in summary["rows"]:
-        floor = row.get("floor")
+        floor = row["floor"]
         if not floor:
             continue
         known = next((names for other, names in kinds if other == floor), None)
@@ -283,7 +278,7 @@ def csv_rows(summary: dict[str, Any]) -> str:
             for seed, value in zip(row["seeds"], spread["values"]):
                 floor = summary["floor"].get(name)
                 scores = [summary["task"], row["name"], seed, name, value, floor, paper]
-                writer.writerow([*scores, *_compared(row["against"], name, _compared_on(summary))])
+                writer.writerow([*scores, *_compared(row["against"], name, summary["compared"])])
     return out.getvalue()
 
 

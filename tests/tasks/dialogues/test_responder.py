@@ -25,7 +25,7 @@ CONTEXTS = [
 ]
 SIZES = {"hidden_channels": 16, "ff_channels": 8, "heads": 2, "num_layers": 1, "context_layers": 1}
 SIZES |= {"decoder_layers": 1, "max_turns": 3, "max_words": 6, "max_length": 6, "accelerator": "cpu"}
-MODELS = ["transformer-dra", "transformer", "dialogbert", "recosa", "hred", "hran", "transformer-dra-random"]
+MODELS = ["transformer-dra", "transformer", "dialogbert", "recosa", "hred", "hran", "transformer-dra@random"]
 
 
 class Stub(Parser):

@@ -255,17 +255,6 @@ def test_checkpoints_of_other_tasks(tmp_path):
         SequenceClassifier.load(result["checkpoint"], parser="chain")
 
 
-def test_a_checkpoint_of_before_classes_had_names(fitted, tmp_path):
-    fitted.save(tmp_path / "model.ckpt")
-    checkpoint = torch.load(tmp_path / "model.ckpt", weights_only=True)
-    del checkpoint["graphdep"]["labels"]
-    checkpoint["graphdep"]["config"] = TrainConfig.of("dt", task="sst", **SIZES, parser="chain").to_dict()
-    for name in ("head.lin.weight", "head.lin.bias"):
-        checkpoint["state_dict"][f"model.{name}"] = checkpoint["state_dict"][f"model.{name}"][:2]
-    torch.save(checkpoint, tmp_path / "old.ckpt")
-    assert SequenceClassifier.load(tmp_path / "old.ckpt", parser="chain").classes_.tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [

@@ -76,14 +76,6 @@ def test_labels_of_nodes() -> None:
         TrainConfig.of("rntn@random", task="sst", node_labels=True)
 
 
-def test_unchanged_settings_have_the_digest_that_they_had() -> None:
-    """Settings that came later leave runs of before their names."""
-    config = TrainConfig.of("tree-lstm", task="sst")
-    later = {"binarized", "leaf", "node_labels"}
-    assert later <= set(config.to_dict())
-    assert later <= set(type(config).later)
-
-
 @pytest.mark.parametrize("name", ["tree-lstm-ct", "taghypertreelstm"])
 def test_constituents_and_tags_come_from_the_bundled_parser(name: str, opinions) -> None:
     """What the settings ask for is in the data that they load."""

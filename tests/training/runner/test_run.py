@@ -383,7 +383,7 @@ def test_predictions_are_those_that_were_scored(tmp_path, config):
     target, prediction, _ = read_predictions(tmp_path / "predictions.csv")
     assert len(target) == result["data"]["examples"]["test"]
     assert (target == prediction).mean() == result["metrics"]["test_accuracy"]
-    (tmp_path / "predictions.csv").unlink()  # as a run of an older version: made again
+    (tmp_path / "predictions.csv").unlink()  # made again
     assert train(config, tmp_path, resume=True)["metrics"] == result["metrics"]
     assert (tmp_path / "predictions.csv").exists()
 

@@ -53,16 +53,6 @@ def test_a_floor_that_nobody_knows_changes_nothing(tmp_path):
     assert epochs_of(checkpoint_of(tmp_path, patience=None), [0.0] * 7, [3.0] * 7) == 7
 
 
-def test_a_file_from_before_counts_all_epochs(tmp_path):
-    checkpoint = checkpoint_of(tmp_path)
-    state = {"best": 0.1, "best_epoch": 1, "epochs": 3, "best_scores": {}, "seconds": [1.0] * 3}
-    checkpoint.load_state_dict(state)
-    assert checkpoint.stopped_early
-    again = checkpoint_of(tmp_path)
-    again.load_state_dict(checkpoint.state_dict())
-    assert again.waited == 2
-
-
 @pytest.fixture
 def rare(tmp_path) -> TrainConfig:
     """Words of which few are a finding, so that a model finds none for long."""
