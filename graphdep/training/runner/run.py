@@ -153,11 +153,32 @@ def train(
     processes.check_precision(config.precision)
     told = _Telling(title, console, tuple(callbacks), logger, log_every)
     splits = splits or load_splits(config)
-    with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
-        if processes.first:
-            _sweep(folder, family_of(config.task).files)
-        result = _train(config, folder, splits, resume, told, floor_frozen, processes)
-    return _result_of_first(folder) if result is None else result
+    run = _run(config, folder, splits, resume, told, floor_frozen, processes)
+    return _result_of_first(folder) if run is None else run.result
+
+
+class Trained(NamedTuple):
+    """The result of a run, and the model of its best epoch with what it was trained with, which a run that
+    was finished before does not load.
+    """
+
+    result: dict[str, Any]
+    task: LearningTask | None = None
+    state: RunState | None = None
+
+
+def train_model(
+    config: TrainConfig,
+    folder: Path,
+    splits: Splits,
+    console: Console | None = None,
+    callbacks: Sequence[L.Callback] = (),
+) -> Trained:
+    """As :func:`train` in one process and from the beginning, with the model of the best epoch."""
+    told = _Telling(console=console, callbacks=tuple(callbacks))
+    run = _run(config, folder, splits, False, told, None, Processes())
+    assert run is not None  # the process is the first
+    return run
 
 
 class _Telling(NamedTuple):
@@ -170,6 +191,22 @@ class _Telling(NamedTuple):
     log_every: int | None = None
 
 
+def _run(
+    config: TrainConfig,
+    folder: Path,
+    splits: Splits,
+    resume: bool,
+    told: _Telling,
+    floor_frozen: Mapping[str, float] | None,
+    processes: Processes,
+) -> Trained | None:
+    """:func:`_train` while no other process writes to the folder."""
+    with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
+        if processes.first:
+            _sweep(folder, family_of(config.task).files)
+        return _train(config, folder, splits, resume, told, floor_frozen, processes)
+
+
 def _train(
     config: TrainConfig,
     folder: Path,
@@ -178,8 +215,8 @@ def _train(
     told: _Telling,
     floor_frozen: Mapping[str, float] | None,
     processes: Processes,
-) -> dict[str, Any] | None:
-    """The result, which is none in a process that is not the first one."""
+) -> Trained | None:
+    """What comes of a run, which is nothing in a process that is not the first."""
     first, several = processes.first, processes.count > 1
     if splits.settings not in (None, config.data_settings()):
         raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
@@ -188,7 +225,7 @@ def _train(
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
     if resume and (finished := _finished(folder, state)) is not None:
-        return finished
+        return Trained(finished)
     if floor_frozen is None:
         floor_frozen = _floor_frozen(config, splits, pretrained) if first else {}
     L.seed_everything(config.seed, workers=True, verbose=False)
@@ -219,16 +256,22 @@ def _train(
             trainer.fit(task, *loaders, ckpt_path=start)
     if not first:
         return None
-    family_of(config.task).finish(load_task(checkpoint.best_path)[0], folder)
+    best, kept = load_task(checkpoint.best_path)
+    _check_same(
+        *(checkpoint.best_path, state, kept.config, kept.data["digest"], kept.config.own_edges()),
+        ignore=config.late,
+    )
+    family_of(config.task).finish(best, folder)
     if not _validates_what_is_kept(config, task, told):
         checkpoint.best_outputs = ()
     unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
     if unseen:
         report.say(f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in unseen)}")
     _draw_curves(folder / CURVES, values, checkpoint, report.title)
-    result = _result(state, checkpoint, splits, found, floor_frozen, report.console)
+    result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen, report.console)
     _write_json(folder / RESULT, result)  # the last: a run with a result is a finished one
-    return result
+    best.trainer = None  # which has the data
+    return Trained(result, best, kept)
 
 
 def _validates_what_is_kept(config: TrainConfig, task: LearningTask, told: _Telling) -> bool:
@@ -430,17 +473,15 @@ def _of_another_run(path: Path, why: object) -> ValueError:
 
 
 def _result(
-    mine: RunState,
+    task: LearningTask,
+    config: TrainConfig,
+    data: dict[str, Any],
     run: RunCheckpoint,
     splits: Splits,
     found: float | None,
     floor_frozen: Mapping[str, float],
     console: Console,
 ) -> dict[str, Any]:
-    task, state = load_task(run.best_path)
-    edges = state.config.own_edges()
-    _check_same(run.best_path, mine, state.config, state.data["digest"], edges, mine.config.late)
-    config = mine.config
     scored = SplitScores()
     for split in config.splits[1:]:
         seen = run.best_outputs if split == "val" else ()
@@ -469,7 +510,7 @@ def _result(
         "device": "cuda" if config.accelerator != "cpu" and torch.cuda.is_available() else "cpu",
         "predictions": len(predicted.target),
         "compared": splits.compared,
-        "data": state.data,
+        "data": data,
         "config": config.to_dict(),
         "own_edges": config.own_edges(),
         "versions": {"graphdep": __version__, "torch": torch.__version__},

@@ -39,7 +39,7 @@ from graphdep.training.runner.predictor import (
     parser_to_use,
     resolve_device,
 )
-from graphdep.training.runner.run import run_folder, train
+from graphdep.training.runner.run import run_folder, train_model
 from graphdep.transforms.registry import as_given, name_of
 
 _SCRATCH = (None, "transformer")
@@ -207,9 +207,9 @@ class TaskEstimator(HubModel, BaseEstimator):
         console = plain_console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
         callbacks = list(self.callbacks or ())
-        result = train(config, run, splits=splits, console=console, callbacks=callbacks)
+        result, task, state = train_model(config, run, splits, console, callbacks)
         self.history_ = read_metrics(run / METRICS)
-        task, state = load_task(result["checkpoint"])
+        assert state is not None
         if self.folder is None:  # the files are gone by the end
             config = config.replace(train=path.name, root=None)
             result |= {"checkpoint": None, "config": config.to_dict()}

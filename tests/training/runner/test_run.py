@@ -8,9 +8,10 @@ import pytest
 import torch
 from lightning import Callback
 
+from graphdep import SequenceClassifier
 from graphdep.tasks import SentenceTask, TrainingError
 from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
-from graphdep.training.runner import run
+from graphdep.training.runner import checkpoint, run
 from graphdep.training.runner.alone_in import alone_in
 from graphdep.training.runner.predictions import read_predictions
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
@@ -233,6 +234,24 @@ def test_best_epoch_s_score_is_that_of_the_checkpoint(tmp_path, config):
         read_checkpoint(result["checkpoint"])["graphdep"]["scores"]["val_accuracy"]
         == result["metrics"]["val_accuracy"]
     )
+
+
+@pytest.mark.parametrize("fits", [False, True])
+def test_the_best_checkpoint_is_loaded_once(tmp_path, monkeypatch, config, fits):
+    read, read_archive = [], checkpoint._read_archive
+    monkeypatch.setattr(
+        checkpoint, "_read_archive", lambda path: read.append(path.name) or read_archive(path)
+    )
+    if fits:
+        own = {"max_epochs": 2, "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1}
+        model = SequenceClassifier(
+            "transformer", model="dt", parser="chain", device="cpu", validation_fraction=0.5, **own
+        )
+        model.fit(["good film", "bad film"] * 4, ["x", "y"] * 4)
+        assert model._predictor.task._trainer is None  # which would keep the data
+    else:
+        train(config, tmp_path)
+    assert read == ["best.ckpt"]
 
 
 def test_limit_train_takes_the_first_pairs(tmp_path, config):
