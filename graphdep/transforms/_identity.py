@@ -367,6 +367,8 @@ def _read(code: CodeType) -> str:
             node
         ):
             node.body = node.body[1:] or [ast.Pass()]
+    if code.co_name == "<lambda>":  # with what else is in its line
+        return " ".join(ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Lambda))
     return ast.unparse(tree)
 
 

@@ -67,6 +67,12 @@ def test_the_longer_text_has_the_room_that_the_shorter_leaves(tokens):
     assert data.cut_words.tolist() == [[4, 0]]
 
 
+def test_of_two_long_texts_the_first_has_the_odd_piece(tokens):
+    text = encoded(tokens, Sentence.chain(["a"] * 9))
+    assert text_data(text, text, tokens=tokens, max_length=10).cut_words.tolist() == [[5, 6]]
+    assert text_data(text, text, tokens=tokens, max_length=11).cut_words.tolist() == [[5, 5]]
+
+
 def test_something_is_left_of_each_text(tokens):
     word = encoded(tokens, Sentence.chain(["c", "a"]))
     data = text_data(word, word, tokens=tokens, max_length=5)

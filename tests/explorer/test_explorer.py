@@ -16,7 +16,7 @@ from torch_geometric.explain import Explanation
 from graphdep import RelationVocab, Sentence, Vocab, draw, to_data
 from graphdep.data import expand_pieces
 from graphdep.explorer import Answer, Explorer, Side, WordNodes
-from graphdep.explorer.head_measures import entropies, partner_masks, shares
+from graphdep.explorer.head_measures import entropies, partner_masks, relation_rows, shares
 from graphdep.explorer.masks import masks_of
 from graphdep.explorer.packing import PackedPairs, dense, pack_pairs, pack_weights, unpack_pairs
 from graphdep.explorer.utterance_rows import difference_rows, side_rows
@@ -117,6 +117,17 @@ def test_measures_are_means_over_words(sentence):
     assert entropies(same, rows) == pytest.approx([1.0])
     assert entropies(torch.eye(nodes.size)[None], rows) == pytest.approx([0.0], abs=1e-6)
     assert shares(alpha, torch.zeros(nodes.size, nodes.size).bool(), rows) == [0.0, 0.0]
+
+
+def test_the_relation_table_tells_the_governor_s_attention_from_the_dependent_s(sentence):
+    nodes = WordNodes.of(to_data([sentence]), [sentence.form], RelationVocab())
+    up, down = (torch.zeros(1, nodes.size, nodes.size) for _ in range(2))
+    for governor, dependent, _ in nodes.arcs:  # a row is the word that attends
+        up[0, dependent, governor] = down[0, governor, dependent] = 1
+    rows = relation_rows([up, down], nodes)
+    assert sum(row.count for row in rows) == len(nodes.arcs)
+    assert [row.count for row in rows] == sorted((row.count for row in rows), reverse=True)
+    assert all((row.up, row.down) == ([[1.0], [0.0]], [[0.0], [1.0]]) for row in rows)
 
 
 @pytest.mark.parametrize("name", ["dra", "transformer"])

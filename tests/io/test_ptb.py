@@ -77,6 +77,12 @@ def test_function_tags_traces_and_roots():
     assert third.constituents == [("NP=2", 0, 1)]
 
 
+@pytest.mark.parametrize("label", ["ADVP|PRT", "ADVP-TMP", "ADVP=2", "ADVP-TMP|PRT-CLR=1"])
+def test_a_label_ends_where_something_is_added_to_it(label):
+    (sentence,) = parse_ptb(f"(S ({label} (RB there)))")
+    assert sentence.constituents == [("S", 0, 1), ("ADVP", 0, 1)]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
