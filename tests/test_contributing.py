@@ -25,7 +25,7 @@ RECIPES = {
 GUARDS = {
     "tests/test_structure.py": ("test",),
     "tests/cli/test_startup.py": ("alone", "version", "completion"),
-    "tests/test_layout.py": ("bears_its_name", "all_is_complete", "every_folder", "stay_short"),
+    "tests/test_layout.py": ("all_is_complete", "every_folder", "stay_short"),
     "tests/test_doctests.py": ("GrandparentEdges", "LinearBiasConv", "Headlines", "every_public_class"),
 }
 
@@ -129,6 +129,8 @@ def test_the_tree_goes_from_the_ground_up():
     drawn = drawn_folders()
     above = {path.rpartition("/")[0] for path in drawn}
     rooms = [path.replace("/", ".") for path in drawn if path not in above]
+    while nested := [room for room in rooms if "." in room and room not in floor]:
+        rooms = [room.rpartition(".")[0] if room in nested else room for room in rooms]
     floors = [floor[room] for room in rooms if room in floor]
     assert len(floors) > 20
     assert floors == sorted(floors)

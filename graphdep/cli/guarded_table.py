@@ -6,8 +6,7 @@ import csv
 import io
 import re
 
-from graphdep.human_eval.sheet import guard
-from graphdep.io.csv_limit import long_fields
+from graphdep.io.csv_limit import guard, long_fields
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 

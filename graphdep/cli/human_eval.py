@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE
@@ -14,8 +14,7 @@ from graphdep.cli import options as o
 from graphdep.cli.output import print_json
 from graphdep.io.plain_console import plain_console
 
-if TYPE_CHECKING:
-    from graphdep.human_eval import HumanScores
+GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"
 
 human_eval = typer.Typer(
     no_args_is_help=True,
@@ -81,43 +80,29 @@ def score(
     if json:
         systems = {row.pop("system"): row for row in asdict(scores)["systems"]}
         print_json({**asdict(scores), "systems": systems})
-    else:
-        _print(scores)
-
-
-GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"
-
-
-def _systems(texts: list[str]) -> dict[str, str]:
-    systems: dict[str, str] = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not (name.strip() and equals and path):
-            raise ValueError(f"'--system' must be NAME=FILE (got {text!r})")
-        if name.strip() in systems:
-            raise ValueError(f"'--system' names {name.strip()!r} twice")
-        systems[name.strip()] = path
-    return systems
-
-
-def _print(scores: HumanScores) -> None:
+        return
     table = Table("system", "2 (%)", "1 (%)", "0 (%)", "mean", "n", box=SIMPLE)
     for row in scores.systems:
         shares = (f"{100 * share:.1f}" for share in (row.share_2, row.share_1, row.share_0))
         table.add_row(row.system, *shares, f"{row.mean:.2f}", str(row.n))
     console = plain_console()
     console.print(table)
-    for line in _notes(scores):
+    over = f"over {scores.kappa_items} items that all {len(scores.raters)} raters graded"
+    kappa = f"No Fleiss' kappa ({over}): it needs two raters and two different grades."
+    if scores.kappa is not None:
+        kappa = f"Fleiss' kappa {scores.kappa:.3f}, {over}."
+    missing = [f"{path}: {count} items without a grade" for path, count in scores.missing.items() if count]
+    for line in (f"{GRADES}; n counts grades of all raters.", kappa, *missing):
         console.print(line, soft_wrap=True)
 
 
-def _notes(scores: HumanScores) -> list[str]:
-    over = f"over {scores.kappa_items} items that all {len(scores.raters)} raters graded"
-    lines = [f"{GRADES}; n counts grades of all raters."]
-    if scores.kappa is None:
-        needs = "two raters, two different grades, and statsmodels"
-        lines.append(f"No Fleiss' kappa ({over}): it needs {needs}.")
-    else:
-        lines.append(f"Fleiss' kappa {scores.kappa:.3f}, {over}.")
-    lines += [f"{path}: {count} items without a grade" for path, count in scores.missing.items() if count]
-    return lines
+def _systems(texts: list[str]) -> dict[str, str]:
+    systems: dict[str, str] = {}
+    for text in texts:
+        name, _, path = text.partition("=")
+        if not (name.strip() and path):
+            raise ValueError(f"'--system' must be NAME=FILE (got {text!r})")
+        if name.strip() in systems:
+            raise ValueError(f"'--system' names {name.strip()!r} twice")
+        systems[name.strip()] = path
+    return systems

@@ -169,7 +169,7 @@ def _tables(folder: Path) -> list[Reader]:
     from graphdep.datasets.labels.own.word_columns import read_word_columns
     from graphdep.datasets.sentences.sick import read_sick
     from graphdep.datasets.sentences.sst_trees import read_sst_trees
-    from graphdep.human_eval.replies import read_replies
+    from graphdep.human_eval.sheets import read_replies
     from graphdep.training.runner.metrics_file import read_metrics
     from graphdep.training.runner.predictions import read_predictions
     from graphdep.vocab import Vocab
