@@ -16,8 +16,8 @@ Trained models answer through :class:`SequenceClassifier`, :class:`WordLabeller`
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_face import lazy_face
-from graphdep.io.thread_waits import bound_thread_waits as _bound_thread_waits
+from graphdep.io.lazy_imports import lazy_face
+from graphdep.io.process import bound_thread_waits as _bound_thread_waits
 from graphdep.version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.cli.task_help import ROWS
-from graphdep.io.extras import check_logger
-from graphdep.io.limits import check_limit
-from graphdep.io.plain_console import plain_console
+from graphdep.io.limits import check_limit, check_logger
+from graphdep.io.process import plain_console
 
 
 def ablate(

@@ -31,7 +31,7 @@ from graphdep.cli.settings import settings
 from graphdep.cli.submit import submit
 from graphdep.cli.task_help import TaskCommand
 from graphdep.cli.train import train
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 from graphdep.version import __version__
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from graphdep.cli.output import print_json
 from graphdep.io.limits import check_limit
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence

@@ -12,7 +12,7 @@ from graphdep.cli.options import EDGE_NAMES
 from graphdep.cli.output import say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.cli.texts import read_texts
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 
 def draw(

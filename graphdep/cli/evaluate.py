@@ -9,7 +9,7 @@ import typer
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, print_scores
-from graphdep.io.archive import find_checkpoint
+from graphdep.io.files import find_checkpoint
 
 
 def evaluate(

@@ -13,8 +13,8 @@ from graphdep.cli.options import EDGE_NAMES
 from graphdep.cli.output import say_loading
 from graphdep.cli.own_edges import import_edges
 from graphdep.cli.texts import read_texts
-from graphdep.io.archive import find_checkpoint
-from graphdep.io.plain_console import plain_console
+from graphdep.io.files import find_checkpoint
+from graphdep.io.process import plain_console
 
 
 def explore(

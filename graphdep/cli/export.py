@@ -11,7 +11,7 @@ import typer
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import find_checkpoint
+from graphdep.io.files import find_checkpoint
 
 
 def export(

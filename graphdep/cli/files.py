@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from graphdep.io.atomic import check_plain_file
+from graphdep.io.files import check_plain_file
 
 _SUFFIXES = (".txt", ".text", ".md", ".csv", ".tsv", ".jsonl", ".conllu", ".conll", ".spacy", ".parquet")
 

@@ -15,9 +15,9 @@ from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import find_checkpoint
+from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.tasks.dialogues.responder import Responder
@@ -170,7 +170,7 @@ def chat(responder: Responder) -> None:
 
 def _answer(responder: Responder, turns: list[str], text: str) -> list[str]:
     """Answers a turn; the turns with it and the answer, or without both where there was an error."""
-    from graphdep.io.text import has_half_character
+    from graphdep.io.files import has_half_character
 
     try:
         if has_half_character(text):

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 
-from graphdep.io.csv_limit import guard, long_fields
+from graphdep.io.files import guard, long_fields
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphdep.cli.files import read_lines
-from graphdep.io.text import json_value
+from graphdep.io.files import json_value
 
 if TYPE_CHECKING:
     from graphdep.parsing.word_limit import WordLimit

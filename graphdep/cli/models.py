@@ -10,7 +10,7 @@ from rich.table import Table
 
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 
 def models(

@@ -10,7 +10,7 @@ import typer
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, say_loading
 from graphdep.io.limits import check_limit
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 
 def needs_structure(

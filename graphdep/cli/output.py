@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 
 def say_loading() -> None:

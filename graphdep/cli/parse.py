@@ -13,8 +13,8 @@ import typer
 
 from graphdep.cli.files import check_output, same_file
 from graphdep.cli.texts import stream_texts
-from graphdep.io.plain_console import plain_console
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
+from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence

@@ -13,9 +13,9 @@ from graphdep.cli import options as o
 from graphdep.cli.files import check_output, read_lines, texts_or_file
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import find_checkpoint
+from graphdep.io.files import find_checkpoint
 from graphdep.io.limits import MAX_WORDS
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 _TABLES = (".csv", ".tsv", ".jsonl")
 _OBJECTS = (".jsonl", ".parquet", ".conllu", ".conll", ".spacy")

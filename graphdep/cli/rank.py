@@ -12,10 +12,9 @@ from graphdep.cli.files import check_output
 from graphdep.cli.json_lines import read_rows, write_rows
 from graphdep.cli.output import print_json, say_loading
 from graphdep.cli.own_edges import import_edges
-from graphdep.io.archive import find_checkpoint
-from graphdep.io.limits import MAX_WORDS
-from graphdep.io.plain_console import plain_console
-from graphdep.io.plural import plural
+from graphdep.io.files import find_checkpoint
+from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.io.process import plain_console
 
 _ANSWER = ("ranking", "scores")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from graphdep.io.text import has_half_character
+from graphdep.io.files import has_half_character
 
 _BLOCK = 2**20
 

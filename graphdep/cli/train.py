@@ -11,7 +11,7 @@ import typer
 from graphdep.cli import options as o
 from graphdep.cli.output import print_json, print_scores, say_loading
 from graphdep.cli.task_help import MODELS
-from graphdep.io.extras import check_logger
+from graphdep.io.limits import check_logger
 
 if TYPE_CHECKING:
     from graphdep.training import TrainConfig

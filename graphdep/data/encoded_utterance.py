@@ -11,9 +11,9 @@ from itertools import chain
 import numpy as np
 
 from graphdep.sentence import Constituent, Row, Sentence
-from graphdep.sentence.truncation import check_side, cut_tree
+from graphdep.sentence.sentence import check_side, cut_tree
 from graphdep.vocab import PhraseVocab, RelationVocab
-from graphdep.vocab.tokens import Tokens
+from graphdep.vocab.vocab import Tokens
 
 ROOT_DEPREL = RelationVocab()["root"]  # of the fixed block, thus the same in every vocabulary
 

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from graphdep.data._layout import Part, cut_some, join, num_cut, special, words
 from graphdep.data.encoded_utterance import EncodedUtterance
 from graphdep.data.node_table import NodeType
-from graphdep.vocab.tokens import Tokens
+from graphdep.vocab.vocab import Tokens
 
 MANIPULATIONS = ("insertion", "deletion", "search")
 """Each symbol's mark is its place here, counted from 1."""

@@ -13,10 +13,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.data.encoded_utterance import constituents_of
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 from graphdep.sentence import Sentence, as_sentences
 from graphdep.vocab import ROOT, PhraseVocab, RelationVocab, Vocab
-from graphdep.vocab.upos import tag_id
+from graphdep.vocab.vocab import tag_id
 
 logger = logging.getLogger("graphdep.data")
 
@@ -88,7 +88,7 @@ def to_data(
         - ``phrase_index``: :math:`(2, |\mathcal{P}|)`, first and last word of each constituent
         - ``phrase_type``: :math:`(|\mathcal{P}|)`, its label; ``phrase_node_index``:
           :math:`(|\mathcal{P}|)`, its node
-        - ``tag``: :math:`(|\mathcal{V}|)`, of words the universal tag (:mod:`graphdep.vocab.upos`), that of
+        - ``tag``: :math:`(|\mathcal{V}|)`, of words the universal tag (:mod:`graphdep.vocab.vocab`), that of
           ``X`` where there is none; 0 of other nodes
 
     Raises:

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from graphdep.data._layout import Part, cut_some, join, num_cut, special, words
 from graphdep.data.encoded_utterance import EncodedUtterance
 from graphdep.data.node_table import NodeType
-from graphdep.vocab.tokens import Tokens
+from graphdep.vocab.vocab import Tokens
 
 # [CLS], two [SEP] and a piece of the response.
 MIN_LENGTH = 4

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from graphdep.data._layout import Part, cut_some, join, num_cut, special, words
 from graphdep.data.encoded_utterance import EncodedUtterance
 from graphdep.data.node_table import NodeType
-from graphdep.vocab.tokens import Tokens
+from graphdep.vocab.vocab import Tokens
 
 
 def text_data(

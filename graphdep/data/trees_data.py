@@ -14,7 +14,7 @@ from graphdep.data.text_data import text_data
 from graphdep.parsing.enhance import check_arcs
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
-from graphdep.vocab.tokens import Tokens
+from graphdep.vocab.vocab import Tokens
 
 # What the layout of text_data() settles by itself.
 _SETTLED = ("segment", "root")

@@ -18,7 +18,7 @@ from graphdep.explorer.page_html import page_html
 from graphdep.explorer.side import Side
 from graphdep.explorer.utterance_rows import difference_rows, side_rows
 from graphdep.io import atomic_path
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 
 ENDINGS = (".html", ".svg", ".png", ".pdf")
 

@@ -12,7 +12,7 @@ from graphdep.drawing import Bracket, Lane, Row
 from graphdep.drawing.row import Arc
 from graphdep.explorer.packing import unpack_pairs
 from graphdep.explorer.page_data import OFF_ROW, PageData, PageEdges, PageSide
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 
 _Set = tuple[PageEdges, Tensor]  # and all its pairs
 _MOST = 900  # edges that are drawn one by one

@@ -17,11 +17,8 @@ from typing import Any
 import numpy as np
 
 from graphdep.human_eval.page import rating_page
-from graphdep.io.atomic import atomic_path
-from graphdep.io.csv_limit import guard, long_fields, unguard
-from graphdep.io.decoding import decoded_lines
+from graphdep.io.files import atomic_path, decoded_lines, guard, json_value, long_fields, unguard
 from graphdep.io.limits import check_limit, check_whole
-from graphdep.io.text import json_value
 
 COLUMNS = ("item", "context", "response", "grade", "rater", "key")
 _Reply = tuple[list[str], str]  # the turns before it, and the response

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from graphdep.io.lazy_face import lazy_face
+from graphdep.io.lazy_imports import lazy_face
 
 if TYPE_CHECKING:
     from graphdep.metrics._standard_error import visible_effect

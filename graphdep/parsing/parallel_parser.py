@@ -12,8 +12,8 @@ from itertools import chain, islice
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from graphdep.io.end_with_parent import end_with_parent
 from graphdep.io.limits import check_whole
+from graphdep.io.process import end_with_parent
 from graphdep.parsing.around_parser import AroundParser
 from graphdep.parsing.in_order import in_order
 from graphdep.parsing.items import Chunk

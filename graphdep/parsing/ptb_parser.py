@@ -15,7 +15,7 @@ from graphdep.parsing.parsed import Parsed
 from graphdep.parsing.parser import Parser
 from graphdep.parsing.sentence_lookup import SentenceLookup
 from graphdep.sentence import Sentence
-from graphdep.sentence.ptb_lines import plain_words
+from graphdep.sentence.ptb import plain_words
 
 _DEPENDENCIES = {"bundled": BundledParser, "chain": ChainParser}
 

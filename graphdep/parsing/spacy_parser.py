@@ -12,7 +12,7 @@ from graphdep.parsing.items import Words
 from graphdep.parsing.parsed import Parsed, chain_sentence
 from graphdep.parsing.parser import Parser
 from graphdep.sentence import Sentence, clear_to_ud, is_clear
-from graphdep.sentence.exchange.from_spacy import tree_columns, word_columns
+from graphdep.sentence.exchange import tree_columns, word_columns
 
 
 class SpacyParser(Parser):

@@ -8,7 +8,7 @@ from itertools import islice
 
 from graphdep.io.limits import MAX_WORDS, check_whole
 from graphdep.sentence import Sentence
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 
 # A word is a run of letters and digits, of which a hundred are looked at (StanzaEngine sees no more); Chinese
 # characters and kana, which have no spaces between words, and all else that can be seen count one by one.

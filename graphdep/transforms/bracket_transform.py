@@ -15,7 +15,7 @@ from graphdep.transforms._write import ends_of, write
 from graphdep.transforms.nodes import Nodes
 from graphdep.transforms.phrases import Phrases
 from graphdep.transforms.tree_transform import WordTable
-from graphdep.vocab.phrases import PhraseVocab
+from graphdep.vocab.vocab import PhraseVocab
 
 LABELS = ("drop", "keep")
 

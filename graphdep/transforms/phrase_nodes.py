@@ -13,7 +13,7 @@ from graphdep.transforms._options import choice, constructor_repr, refuse_keys
 from graphdep.transforms._write import insert_nodes
 from graphdep.transforms.nodes import Nodes
 from graphdep.transforms.phrases import Phrases
-from graphdep.vocab.phrases import PhraseVocab
+from graphdep.vocab.vocab import PhraseVocab
 
 
 class PhraseNodes(BaseTransform):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from graphdep.drawing import Lane, row_scene
 from graphdep.drawing.sentence_row import sentence_row
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 from graphdep.sentence import Sentence
 from graphdep.visualization.scene_figure import scene_figure
 

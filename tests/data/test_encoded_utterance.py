@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from tests.kit.strategies import sentences
 
 RELATIONS = RelationVocab()

@@ -10,7 +10,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep import RelationVocab, Sentence
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.testing import assert_batch_law
 from graphdep.transforms import resolve
 from tests.kit.strategies import sentences

@@ -8,7 +8,7 @@ from torch_geometric.data import Batch
 
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, selection_data, text_data
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.testing import assert_same_data
 from graphdep.vocab import PhraseVocab, VocabTokens
 from tests.kit.strategies import sentences
@@ -177,7 +177,7 @@ PHRASES = [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 4), ("NP", 3, 4)]
 
 @pytest.mark.parametrize("max_length", [20, 5, 4, 3])
 def test_constituents_lose_the_words_that_are_cut(max_length):
-    from graphdep.sentence.constituents import cut_constituents
+    from graphdep.sentence.tree import cut_constituents
 
     sentence = Sentence([*"abcd"], [2, 0, 2, 3], ["x", "root", "x", "x"], constituents=PHRASES)
     tokens = VocabTokens(Vocab([*"abcd"]))

@@ -8,7 +8,7 @@ import pytest
 
 from graphdep.human_eval import score_sheets, write_sheets
 from graphdep.human_eval.sheets import COLUMNS
-from graphdep.io.csv_limit import long_fields, unguard
+from graphdep.io.files import long_fields, unguard
 
 # Grades by (system, number) of three raters; hard: 2 1 0, 2 2 2, ...
 GRADES = {

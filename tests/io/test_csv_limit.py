@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.io.csv_limit import guard, long_fields, unguard
+from graphdep.io.files import guard, long_fields, unguard
 
 
 def test_long_fields_are_read_inside_only():

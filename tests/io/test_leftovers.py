@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.io import atomic_path
-from graphdep.io.leftovers import remove_leftovers, temporary_folder
+from graphdep.io.files import remove_leftovers, temporary_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="nothing tells there who is still writing")
 
@@ -167,7 +167,7 @@ def test_who_is_interrupted_while_a_folder_is_made_leaves_nothing(tmp_path, monk
         assert os.listdir(tmp_path)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("graphdep.io.leftovers.hold", interrupted)
+    monkeypatch.setattr("graphdep.io.files.hold", interrupted)
     with pytest.raises(KeyboardInterrupt), temporary_folder("pages", tmp_path):
         raise AssertionError
     assert os.listdir(tmp_path) == []

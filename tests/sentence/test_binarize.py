@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphdep import Sentence
 from graphdep.io import parse_ptb
 from graphdep.sentence import binarize, constituent_heads
-from graphdep.sentence.constituents import check_constituents, parts
+from graphdep.sentence.tree import check_constituents, parts
 from tests.kit.strategies import constituents_of, sentences
 from tests.kit.trees import random_constituents
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep.sentence import check_tree
-from graphdep.sentence.clear_tree import ClearTree
+from graphdep.sentence.clear import ClearTree
 from tests.kit.strategies import sentences
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.sentence import join_sentences
-from graphdep.sentence.constituents import check_constituents, cut_constituents, mothers, parts
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
+from graphdep.sentence.tree import check_constituents, cut_constituents, mothers, parts
 from tests.kit.strategies import constituents_of
 
 WORDS = 5

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from tests.kit.strategies import sentences
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
-from graphdep.sentence.constituents import mothers, parts
+from graphdep.sentence.tree import mothers, parts
 from graphdep.testing import assert_batch_law
 from graphdep.transforms import (
     ConstituentEdges,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.ledger import RunKey
-from graphdep.io.end_with_parent import end_with_parent
+from graphdep.io.process import end_with_parent
 from graphdep.training.runner.folder_in_use import FolderInUseError
 
 FAILED = "failed.txt"
@@ -101,7 +101,7 @@ def _one_thread() -> Iterator[None]:
 
 def _work(pipe: Connection, log: Path) -> None:
     """Does jobs until nobody sends one."""
-    from graphdep.io.plain_console import plain_console
+    from graphdep.io.process import plain_console
 
     end_with_parent()
     held: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 
 logger = logging.getLogger("graphdep.datasets")
 _LIMIT = re.compile(r"max_words=(\d+)")

@@ -9,8 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from graphdep.io.atomic import atomic_path
-from graphdep.io.csv_limit import long_fields
+from graphdep.io.files import atomic_path, long_fields
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing.word_limit import WordLimit
 

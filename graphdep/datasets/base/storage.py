@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from graphdep.io.atomic import atomic_path
+from graphdep.io.files import atomic_path
 
 logger = logging.getLogger("graphdep.datasets")
 

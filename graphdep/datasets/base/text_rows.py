@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from graphdep.datasets.base.column_names import check_header, check_there
 from graphdep.datasets.base.parquet import read_parquet
 from graphdep.datasets.base.raw import read_csv, read_lines, row_error
-from graphdep.io.text import json_value
+from graphdep.io.files import json_value
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 OBJECTS = (".jsonl", ".parquet")

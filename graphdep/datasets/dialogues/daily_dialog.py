@@ -24,7 +24,7 @@ class DailyDialog(DialogueDataset):
 
     Every turn but the first of a dialogue is the response to the up to :obj:`max_turns` turns before it. A
     turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
-    (:func:`~graphdep.sentence.truncation.truncate`).
+    (:func:`~graphdep.sentence.sentence.truncate`).
 
     The files of acts and emotions are not needed. Where they are there, a dialogue with another number of
     labels than turns is a warning; it is loaded, for the labels are not used.

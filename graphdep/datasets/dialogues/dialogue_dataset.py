@@ -21,8 +21,7 @@ from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.dialogues.dialogue_options import DialogueOptions
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
-from graphdep.sentence.joining import check_roots
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import check_roots, truncate
 from graphdep.vocab import EOU_ID, UNK_ID, Vocab
 from graphdep.vocab.pieces import PieceVocab
 
@@ -58,7 +57,7 @@ class Response(Example):
 class DialogueDataset(TextDataset):
     r"""Base of the corpora of dialogues: every turn but the first is the response to the turns before it.
 
-    A turn is one tree, cut after :obj:`max_words` words (:func:`~graphdep.sentence.truncation.truncate`). The
+    A turn is one tree, cut after :obj:`max_words` words (:func:`~graphdep.sentence.sentence.truncate`). The
     vocabulary is that of the training split, each of its turns counted once.
 
     A dialogue of one turn gives no example; :meth:`describe` counts them.

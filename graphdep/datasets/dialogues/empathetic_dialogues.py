@@ -38,7 +38,7 @@ class EmpatheticDialogues(DialogueDataset):
 
     Every turn but the first of a dialogue, whoever speaks, is the response to the up to :obj:`max_turns`
     turns before it. A turn is one tree (:func:`join_sentences`), cut after :obj:`max_words` words
-    (:func:`~graphdep.sentence.truncation.truncate`). The situation that a dialogue is about is not used.
+    (:func:`~graphdep.sentence.sentence.truncate`). The situation that a dialogue is about is not used.
 
     There are two layouts. ``"published"`` is ``train.csv``, ``valid.csv`` and ``test.csv``. ``"by-emotion"``
     is a file for each emotion, ``afraid.csv`` to ``trusting.csv``, and ``split_ids_train.txt``,

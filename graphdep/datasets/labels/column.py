@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphdep.io.checks import check_name
+from graphdep.io.limits import check_name
 from graphdep.sentence import Sentence
 
 COLUMNS = ("upos", "xpos", "deprel", "lemma", "feats")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphdep.io.checks import check_name, shown
+from graphdep.io.limits import check_name, shown
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from graphdep.datasets.mini.mini_selection import selection_files
 from graphdep.datasets.mini.mini_sst import sst_files
 from graphdep.datasets.sentences import mrpc
 from graphdep.datasets.sentences.sick import FILES, HEADER
-from graphdep.io.atomic import atomic_path
+from graphdep.io.files import atomic_path
 
 AGENTS = "doctor teacher driver nurse".split()
 PATIENTS = "woman student boy girl".split()

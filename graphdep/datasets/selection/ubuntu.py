@@ -16,7 +16,7 @@ from graphdep.datasets.selection.rows_selection import TEXT_FILES, Names, RowsSe
 from graphdep.datasets.selection.selection_options import RowsOptions
 from graphdep.datasets.selection.selection_rows import read_pools
 from graphdep.datasets.selection.store.selection_pool import Pool, Utterance, given_words, utterance
-from graphdep.io.csv_limit import long_fields
+from graphdep.io.files import long_fields
 from graphdep.parsing import Parser
 
 LAYOUTS = ("v1", "v2")

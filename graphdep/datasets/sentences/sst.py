@@ -19,7 +19,7 @@ from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.sentences.sst_trees import NEUTRAL, GradedTree, read_graded_trees, read_sst_trees
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
-from graphdep.sentence.constituents import FLAT
+from graphdep.sentence.tree import FLAT
 
 HEADER = ("sentence", "label")
 LABELS = ("negative", "positive")

@@ -17,9 +17,8 @@ from graphdep.datasets.base.word_options import WordOptions
 from graphdep.datasets.spans.label_names import NONE
 from graphdep.datasets.spans.span_dataset import SpanDataset
 from graphdep.datasets.spans.span_example import SpanExample, wrong_spans
-from graphdep.io.checks import shown
-from graphdep.io.limits import MAX_WORDS
-from graphdep.io.text import has_half_character, unique_keys
+from graphdep.io.files import has_half_character, unique_keys
+from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.parsing import Parser
 
 logger = logging.getLogger("graphdep.datasets")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphdep.io.checks import check_name, shown
+from graphdep.io.limits import check_name, shown
 from graphdep.sentence import Sentence
 
 MAX_SPANS = 2

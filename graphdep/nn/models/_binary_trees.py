@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.nn.models._utterances import root_nodes, utterance_of, words_of
-from graphdep.sentence.binarize import RULES
+from graphdep.sentence.sentence import RULES
 from graphdep.transforms._ranges import expand_ranges
 from graphdep.vocab import PhraseVocab
 
@@ -47,7 +47,7 @@ def check_rule(rule: str) -> str:
 
 
 def binary_trees(data: Data, rule: str = "left") -> BinaryTrees:
-    """The binary trees that :func:`~graphdep.sentence.binarize` makes of the constituents of each utterance;
+    """The binary trees that :func:`~graphdep.sentence.sentence` makes of the constituents of each utterance;
     of those over the same words the topmost counts.
 
     Args:

@@ -19,7 +19,7 @@ class ConstituentEncoder(TextEncoder):
     r"""Base of the encoders that go through the constituents of a text, two parts at a time.
 
     The constituents (``to_data(..., phrases="spans")``) are binarised as
-    :func:`~graphdep.sentence.binarize` does it; those over the same words are one. A subclass defines
+    :func:`~graphdep.sentence.sentence` does it; those over the same words are one. A subclass defines
     :meth:`node_states`; all nodes of one depth are to be computed at once, over the whole batch. ROOT has the
     state of the node above all words. Nodes that are neither word nor ROOT have zeros, and so has the ROOT of
     an utterance without words.

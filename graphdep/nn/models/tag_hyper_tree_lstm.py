@@ -10,7 +10,7 @@ from graphdep.nn.models._binary_trees import BinaryTrees
 from graphdep.nn.models._meta_trees import MetaTreeEncoder
 from graphdep.transforms._options import count
 from graphdep.vocab import PhraseVocab
-from graphdep.vocab.upos import UPOS
+from graphdep.vocab.vocab import UPOS
 
 
 class TagHyperTreeLSTM(MetaTreeEncoder):

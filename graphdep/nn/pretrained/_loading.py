@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from graphdep.io.encoder_name import check_encoder_name
-from graphdep.io.limits import LARGEST_COUNT, LIMITS
+from graphdep.io.limits import LARGEST_COUNT, LIMITS, check_encoder_name
 from graphdep.nn.pretrained.graph_attention import import_transformers, quiet_transformers
 
 

@@ -6,9 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from graphdep.io.atomic import file_mode
-from graphdep.io.leftovers import temporary_folder
-from graphdep.io.tensor_errors import disk_errors
+from graphdep.io.files import disk_errors, file_mode, temporary_folder
 from graphdep.nn.pretrained.graph_attention import quiet_transformers
 
 

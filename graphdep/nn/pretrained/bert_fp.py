@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from graphdep.io.archive import check_archive
+from graphdep.io.files import check_archive
 from graphdep.nn.pretrained._loading import check_dropout, load_config, load_part, loading, set_dropout
 from graphdep.nn.pretrained.graph_attention import import_transformers
 from graphdep.nn.pretrained.pretrained_encoder import Edges, PretrainedEncoder

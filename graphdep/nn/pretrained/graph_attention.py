@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from graphdep.io.extras import check_transformers
+from graphdep.io.limits import check_transformers
 from graphdep.nn.attention import AttentionLayout, EdgeTerms, edge_attention
 from graphdep.nn.pretrained._edge_sender import EdgeSender
 from graphdep.nn.pretrained._near_edges import NearEdges, near_edges

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphdep.sentence.joining import ROOTS
+from graphdep.sentence.sentence import ROOTS
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
 from graphdep.training.family.model_preset import ModelPreset
 from graphdep.training.family.setting import setting

@@ -113,7 +113,7 @@ class DialogueFamily(TaskFamily):
         """The last turns of a context, as far as the model reads them."""
         from graphdep.data import join_utterances, utterance_data
         from graphdep.parsing.joining import parse_joined
-        from graphdep.sentence.truncation import truncate
+        from graphdep.sentence.sentence import truncate
 
         config = cast(DialogueConfig, config)
         trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
@@ -124,7 +124,7 @@ class DialogueFamily(TaskFamily):
         """What the model responds with, decoded as in its settings, and what of the context it looks at."""
         from graphdep.explorer.answer import Answer
         from graphdep.tasks.dialogues.looked_at import looked_at
-        from graphdep.vocab.detokenize import detokenize
+        from graphdep.vocab.vocab import detokenize
 
         config = cast(DialogueConfig, state.config)
         [found] = cast("DialogueTask", task).model.generate(batch, config.decoding())

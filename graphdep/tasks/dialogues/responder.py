@@ -14,13 +14,12 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import join_utterances, utterance_data
 from graphdep.decoding import DecodeConfig, Hypothesis
-from graphdep.io.checks import check_list, check_texts
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.limits import MAX_WORDS, check_list, check_texts
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.parsing.word_limit import WordLimit
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.training.runner.checkpoint import load_task
 from graphdep.training.runner.hub_model import HubModel
@@ -33,7 +32,7 @@ from graphdep.training.runner.predictor import (
     resolve_device,
     tracked,
 )
-from graphdep.vocab.detokenize import detokenize
+from graphdep.vocab.vocab import detokenize
 
 _PROGRESS_FROM = 64
 

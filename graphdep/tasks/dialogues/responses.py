@@ -18,7 +18,7 @@ from graphdep.tasks.dialogues.learning_task import DialogueTask
 from graphdep.tasks.dialogues.responses_name import responses_name
 from graphdep.training.family.split_scores import SplitScores
 from graphdep.training.family.splits import Splits
-from graphdep.vocab.detokenize import detokenize
+from graphdep.vocab.vocab import detokenize
 
 
 def score_responses(

@@ -7,7 +7,7 @@ from typing import cast
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.own.own_sentences import marked_word, sentence_places
 from graphdep.io import format_conllu, read_conllu
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 from graphdep.sentence import Sentence
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask

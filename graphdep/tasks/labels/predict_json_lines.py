@@ -10,10 +10,10 @@ from graphdep.datasets.base.row_keys import check_keys
 from graphdep.datasets.base.row_words import row_tree, row_words
 from graphdep.datasets.base.text_rows import TextRow, read_text_rows
 from graphdep.datasets.labels.own.own_sentences import KEYS, row_mark
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.tasks.labels.word_predictor import WordPredictor, needs_marks, takes_marks

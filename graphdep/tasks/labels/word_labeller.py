@@ -14,9 +14,8 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.labels.bio import OUTSIDE, check_bio
 from graphdep.datasets.labels.labelled_words import LabelledWords
-from graphdep.io.checks import check_list, shown
-from graphdep.io.limits import MAX_WORDS
-from graphdep.io.text import has_half_character
+from graphdep.io.files import has_half_character
+from graphdep.io.limits import MAX_WORDS, check_list, shown
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.tasks.labels.word_predictor import WordAnswer, WordPredictor

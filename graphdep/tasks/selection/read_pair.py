@@ -12,7 +12,7 @@ from graphdep.parsing import Parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab
-from graphdep.vocab.tokens import Tokens
+from graphdep.vocab.vocab import Tokens
 
 
 def read_pair(

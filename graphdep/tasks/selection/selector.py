@@ -14,8 +14,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import EncodedUtterance, selection_data
-from graphdep.io.checks import check_list, check_texts
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.limits import MAX_WORDS, check_list, check_texts
 from graphdep.nn.models import MatchingModel, SelectionModel
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.joining import parse_joined

@@ -15,8 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.io.checks import check_list, check_name, check_text, shown
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, shown
 from graphdep.parsing import Parser
 from graphdep.tasks.sentences.predictor import Predictor, check_examples, place_in
 from graphdep.training.runner.task_estimator import TaskEstimator, plain

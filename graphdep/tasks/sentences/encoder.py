@@ -16,8 +16,7 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import trees_data
-from graphdep.io.checks import shown
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhance import check_arcs

@@ -14,7 +14,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.sentences.glue import GLUE
 from graphdep.datasets.sentences.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
-from graphdep.io.leftovers import temporary_folder
+from graphdep.io.files import temporary_folder
 from graphdep.parsing import Parser
 from graphdep.training.runner.predictor import (
     check_batch_size,

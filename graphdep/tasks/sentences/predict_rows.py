@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from graphdep.datasets.base.text_rows import check_suffix, column_names, read_text_rows, rows_of_lines
-from graphdep.io.plural import plural
+from graphdep.io.limits import plural
 from graphdep.tasks.sentences.predictor import Predictor
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest
 from graphdep.training.family.predicted_rows import PredictedRow, write_rows

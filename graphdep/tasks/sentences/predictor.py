@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import parsing
 from graphdep.data import trees_data
-from graphdep.io.checks import check_list, check_text
+from graphdep.io.limits import check_list, check_text
 from graphdep.parsing import Parser
 from graphdep.parsing.joining import parse_joined
 from graphdep.parsing.word_limit import WordLimit

@@ -45,7 +45,7 @@ class TreeSettings:
 
     Args:
         binarized: Of encoders over constituents of two parts: how those of more are binarised, ``"left"`` or
-            from the ``"head"`` (:func:`graphdep.sentence.binarize`). (default: ``"left"``)
+            from the ``"head"`` (:func:`graphdep.sentence.sentence`). (default: ``"left"``)
         leaf: Of encoders ``"tree-lstm-ct"`` and ``"rntn"``: words as in the ``"paper"`` or as in its
             ``"code"``. (default: ``"paper"``)
         form, position_codes: Of encoders ``"tree-transformer-dt"`` and ``"tree-transformer-ct"``: the block

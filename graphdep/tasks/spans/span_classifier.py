@@ -17,10 +17,9 @@ from sklearn.base import ClassifierMixin
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.spans.span_example import SpanExample
-from graphdep.io.checks import check_name, check_text
-from graphdep.io.limits import MAX_WORDS
+from graphdep.io.limits import MAX_WORDS, check_name, check_text
 from graphdep.parsing import Parser
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.tasks.spans.span_predictor import SpanAnswer, SpanPredictor
 from graphdep.tasks.spans.span_sentences import listed, span_sentences
 from graphdep.training.runner.task_estimator import TaskEstimator, plain

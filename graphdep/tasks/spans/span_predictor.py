@@ -17,7 +17,7 @@ from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
 from graphdep.sentence import Sentence
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.training.family.pretrained import backbone_of

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, get_type_hints
 
-from graphdep.io.encoder_name import check_encoder_name
-from graphdep.io.extras import check_transformers
-from graphdep.io.limits import LIMITS, check_limit
+from graphdep.io.limits import LIMITS, check_encoder_name, check_limit, check_transformers
 from graphdep.parsing.resolver import check_parser
 from graphdep.training.family.lookup import DEFAULT_TASK, config_of, resolve_task
 from graphdep.training.family.model_preset import ModelPreset, resolve_model

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from graphdep.explorer.word_nodes import WordNodes
-from graphdep.io.checks import check_texts
+from graphdep.io.limits import check_texts
 from graphdep.nn.conv import SIAConv
 from graphdep.nn.models import FrozenEncoder, TreeTransformer
 from graphdep.nn.models.text_encoder import TextEncoder

@@ -9,7 +9,7 @@ import lightning as L
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 
 
 class BatchBar:

@@ -16,9 +16,9 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.text_rows import Label
 from graphdep.io import atomic_path
-from graphdep.io.archive import BEST as BEST
-from graphdep.io.archive import check_archive, find_checkpoint
-from graphdep.io.checks import check_name, shown
+from graphdep.io.files import BEST as BEST
+from graphdep.io.files import check_archive, find_checkpoint
+from graphdep.io.limits import check_name, shown
 from graphdep.training.family.by_task import build_task
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts

@@ -8,7 +8,7 @@ import lightning as L
 from rich.console import Console
 from rich.text import Text
 
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.batch_bar import BatchBar
 from graphdep.training.runner.monitor import monitored_score

@@ -131,7 +131,7 @@ def fetched(name: str | os.PathLike[str], **where: Any) -> str:
     """
     from huggingface_hub import snapshot_download
 
-    from graphdep.io.archive import MODEL_CONFIG, MODEL_WEIGHTS
+    from graphdep.io.files import MODEL_CONFIG, MODEL_WEIGHTS
     from graphdep.training.runner.model_folder import CARD, PARTS
     from graphdep.training.runner.run_file import RUN_FILE
 

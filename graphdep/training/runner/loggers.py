@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphdep.io.extras import check_logger
+from graphdep.io.limits import check_logger
 
 if TYPE_CHECKING:
     from lightning.pytorch.loggers import Logger

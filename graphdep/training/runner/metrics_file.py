@@ -10,7 +10,7 @@ from typing import Any, cast
 import lightning as L
 
 from graphdep.io import atomic_path
-from graphdep.io.csv_limit import long_fields
+from graphdep.io.files import long_fields
 from graphdep.io.limits import check_whole
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.runner.run_checkpoint import RunCheckpoint

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from graphdep.io.archive import MODEL_CONFIG, MODEL_WEIGHTS
+from graphdep.io.files import MODEL_CONFIG, MODEL_WEIGHTS
 
 FORMAT = "graphdep model 1"
 CARD = "README.md"

@@ -12,7 +12,7 @@ from rich.progress import track
 from torch import nn
 
 from graphdep.io.limits import check_limit
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 from graphdep.parsing import Parser
 from graphdep.training.family.by_task import family_of
 

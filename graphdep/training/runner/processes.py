@@ -17,8 +17,8 @@ from lightning.fabric.plugins.environments import (
 )
 from lightning.pytorch.strategies import DDPStrategy
 
-from graphdep.io.end_with_parent import end_with_parent
 from graphdep.io.limits import check_whole
+from graphdep.io.process import end_with_parent
 
 # The others wait while the first one scores, however long that takes.
 _PATIENCE = timedelta(days=30)

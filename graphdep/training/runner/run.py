@@ -20,9 +20,8 @@ from rich.console import Console
 from torch import Tensor
 
 from graphdep.io import atomic_path
-from graphdep.io.archive import BEST
-from graphdep.io.leftovers import remove_leftovers
-from graphdep.io.plain_console import plain_console
+from graphdep.io.files import BEST, remove_leftovers
+from graphdep.io.process import plain_console
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.parts import Parts

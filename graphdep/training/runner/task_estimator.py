@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.io import atomic_path
-from graphdep.io.checks import shown
-from graphdep.io.leftovers import hold, remove_leftovers, temporary_folder
-from graphdep.io.plain_console import plain_console
+from graphdep.io.files import hold, remove_leftovers, temporary_folder
+from graphdep.io.limits import shown
+from graphdep.io.process import plain_console
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.resolving import resolving
 from graphdep.parsing.word_limit import WordLimit

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.io import atomic_path
-from graphdep.io.archive import BEST, MODEL_CONFIG, MODEL_WEIGHTS
-from graphdep.io.atomic import check_plain_file
+from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, check_plain_file
 from graphdep.training.family.learning_task import LearningTask
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.checkpoint import RunState

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from graphdep.io.limits import check_limit
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 from graphdep.metrics import Metric
 from graphdep.metrics.comparison import check_bound
 from graphdep.metrics.significance import compare

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from graphdep.io import atomic_path
-from graphdep.io.plain_console import plain_console
+from graphdep.io.process import plain_console
 from graphdep.metrics import Metric
 from graphdep.metrics.comparison import check_bound
 from graphdep.training.family.by_task import family_of

@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from graphdep.io import atomic_path
-from graphdep.io.leftovers import temporary_folder
+from graphdep.io.files import temporary_folder
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.train_config import TrainConfig

@@ -13,7 +13,7 @@ from graphdep import Sentence, Vocab, to_data
 from graphdep.datasets import DailyDialog
 from graphdep.parsing.parsed import Parsed
 from graphdep.sentence import join_sentences
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.testing import assert_same_data
 from graphdep.transforms import resolve
 from graphdep.vocab.pieces import PieceVocab

@@ -7,7 +7,7 @@ import pytest
 from graphdep import Sentence
 from graphdep.datasets.labels.column import Column
 from graphdep.io import format_conllu
-from graphdep.io.conllu import parse_conllu
+from graphdep.io.trees import parse_conllu
 
 SENTENCE = Sentence(
     ["A", "dog", "barks"],

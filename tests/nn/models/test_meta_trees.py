@@ -11,7 +11,7 @@ from torch import Tensor
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import DCTreeLSTM, TagHyperTreeLSTM
 from graphdep.vocab import PhraseVocab
-from graphdep.vocab.upos import UPOS, tag_id
+from graphdep.vocab.vocab import UPOS, tag_id
 from tests.kit.trees import Pair, bracketed_sentence, nested
 
 VOCAB = Vocab("abcdefgh")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.sentence.exchange.to_spacy import _spaces
+from graphdep.sentence.exchange import _spaces
 
 
 def test_without_spacy_it_says_so(monkeypatch):

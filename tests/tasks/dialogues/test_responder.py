@@ -9,11 +9,11 @@ from graphdep import RelationVocab, Responder, Sentence, SentenceEncoder, Vocab,
 from graphdep.decoding import DecodeConfig
 from graphdep.parsing import Parser
 from graphdep.parsing.parsed import Parsed, chain_sentence
-from graphdep.sentence.truncation import truncate
+from graphdep.sentence.sentence import truncate
 from graphdep.training import TrainConfig, load_task
 from graphdep.training.runner.checkpoint import RunState
-from graphdep.vocab.detokenize import detokenize
 from graphdep.vocab.pieces import PieceVocab
+from graphdep.vocab.vocab import detokenize
 
 WORDS = "ann bob cid saw met the and you n't do . , ?".split()
 CONTEXTS = [

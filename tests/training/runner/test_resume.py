@@ -10,7 +10,7 @@ import pytest
 import torch
 from lightning import Callback
 
-from graphdep.io.archive import BEST
+from graphdep.io.files import BEST
 from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
 from graphdep.training.runner.predictions import PREDICTIONS
 from tests.kit.tiny_corpora import write_tiny_dialogues, write_tiny_propbank, write_tiny_selection

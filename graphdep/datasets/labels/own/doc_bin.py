@@ -9,7 +9,7 @@ from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.column import Column
 from graphdep.datasets.labels.labelled_words import LabelledWords
 from graphdep.sentence import Sentence
-from graphdep.sentence.exchange.from_spacy import token_heads
+from graphdep.sentence.exchange import token_heads
 
 _COLUMNS = {"lemma": "lemma_", "upos": "pos_", "xpos": "tag_", "feats": "morph"}
 _ENTITIES = {"": None, "O": OUTSIDE}

@@ -20,8 +20,7 @@ from graphdep.datasets.labels.own.own_sentences import (
     check_label_file,
     read_own_sentences,
 )
-from graphdep.io.limits import MAX_WORDS
-from graphdep.io.plural import plural
+from graphdep.io.limits import MAX_WORDS, plural
 from graphdep.parsing import Parser
 from graphdep.parsing.word_limit import WordLimit
 

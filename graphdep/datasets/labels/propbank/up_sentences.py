@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphdep.datasets.base.raw import read_lines, row_error
-from graphdep.io import conllu
+from graphdep.io import trees as conllu
 from graphdep.sentence import Sentence
 
 NONE = ("_", "")

@@ -1,4 +1,4 @@
-"""Brackets of the Penn Treebank: sentences as text, and text as trees."""
+"""Brackets of the Penn Treebank: trees as text, and text as trees."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphdep.sentence.constituents import LABEL, Constituent, parts
+from graphdep.sentence.tree import LABEL, Constituent, parts
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
+
 
 # The outermost bracket of a tree, which says nothing.
 _ROOTS = ("", "ROOT", "TOP", "S1", "VROOT")

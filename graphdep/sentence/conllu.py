@@ -1,4 +1,4 @@
-"""CoNLL-U line by line: sentences as text, and text as the columns of sentences."""
+"""CoNLL-U: sentences as text, and text as the columns of sentences."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from graphdep.sentence.constituents import Constituent
-from graphdep.sentence.ptb_lines import PtbError, comment_ptb, read_brackets
-from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Row, check_tree, parse_deps
+from graphdep.sentence.ptb import PtbError, comment_ptb, read_brackets
+from graphdep.sentence.tree import EMPTY_ID, RANGE_ID, Constituent, Row, check_tree, parse_deps
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
+
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _WORD = re.compile(r"[1-9][0-9]{0,8}")
