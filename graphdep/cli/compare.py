@@ -74,7 +74,7 @@ def _print(summary: dict[str, Any]) -> None:
 
 
 def _notes(summary: dict[str, Any]) -> list[str]:
-    from graphdep.metrics.comparison import SAME_PREDICTIONS
+    from graphdep.metrics.significance import SAME_PREDICTIONS
 
     lines, counts = [], [len(summary[side]["runs"]) for side in "ab"]
     for side, count in zip("ab", counts):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from graphdep.metrics import ACCURACY, MSE, compare
-from graphdep.metrics._standard_error import Spread, both, run_spread, standard_error, visible_effect
+from graphdep.metrics.significance import Spread, both, run_spread, standard_error, visible_effect
 
 TRIALS, UNITS = 2000, 120
 # Standard deviations of seeds, examples and their combinations.

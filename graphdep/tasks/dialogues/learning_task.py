@@ -9,7 +9,7 @@ from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import segment
 
-from graphdep.metrics.perplexity import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
+from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
 from graphdep.nn.models import DialogueModel
 from graphdep.nn.models.dialogue_model import target_bounds
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphdep.metrics.found_labels import micro_f1
+from graphdep.metrics.scores import micro_f1
 from graphdep.tasks.labels.scoring import ScoredWords
 
 DISTANCES = (0, 1, 2, 3, 5, 9)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from graphdep.datasets.base.targets import UNSCORED
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 from graphdep.training.family.counted import look_up
 

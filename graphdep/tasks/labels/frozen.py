@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.base.targets import UNKNOWN
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.floors import labelled_words
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 from graphdep.training.family.frozen import frozen_words

@@ -11,7 +11,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.targets import UNSCORED
 from graphdep.metrics import Metric
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.nn.models import LinearChainCRF, TokenModel
 from graphdep.nn.models.token_model import word_nodes
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords

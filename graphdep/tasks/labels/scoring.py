@@ -11,15 +11,7 @@ import numpy as np
 
 from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.datasets.labels.bio import OUTSIDE, spans_of
-from graphdep.metrics.found_labels import (
-    EXACT,
-    NOTHING,
-    SPAN,
-    WORD_ACCURACY,
-    WORD_F1,
-    WORD_MACRO_F1,
-    label_table,
-)
+from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
 
 SCHEMES = ("words", "bio")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graphdep.metrics import Metric
-from graphdep.metrics.found_labels import EXACT, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1
+from graphdep.metrics.scores import EXACT, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1
 from graphdep.training.family.task import Task
 
 _MAIN: dict[str, tuple[Metric, ...]] = {

@@ -170,7 +170,7 @@ class SpanFamily(WordFamily):
         import numpy as np
 
         from graphdep.datasets.base.targets import UNKNOWN
-        from graphdep.metrics.found_labels import label_table
+        from graphdep.metrics.scores import label_table
 
         task, dataset = cast("SpanTask", task), cast("SpanDataset", splits[split])
         target, prediction = task.compared(outputs)

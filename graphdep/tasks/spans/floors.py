@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.training.family.counted import look_up
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from graphdep.datasets.base.draw import spread_rows
 from graphdep.datasets.base.targets import UNKNOWN
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.training.family.frozen import frozen_words
 from graphdep.training.family.frozen_probe import LIMIT_ROWS, fit_ridge, pair_features, predict_rows

@@ -13,7 +13,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.metrics import Metric
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphdep.metrics.classification import ACCURACY, SCIKIT_LEARN
-from graphdep.metrics.found_labels import WORD_F1, WORD_MACRO_F1
 from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_F1
 
 _OVER = "over the examples of the split; a label that training does not have is wrong"
 SPAN_METRICS: tuple[Metric, ...] = (

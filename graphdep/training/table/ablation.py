@@ -17,8 +17,7 @@ from rich.text import Text
 from graphdep.io.limits import check_limit
 from graphdep.io.process import plain_console
 from graphdep.metrics import Metric
-from graphdep.metrics.comparison import check_bound
-from graphdep.metrics.significance import compare
+from graphdep.metrics.significance import check_bound, compare
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.model_preset import resolve_model

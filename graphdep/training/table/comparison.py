@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphdep.metrics import ACCURACY, F1, Metric, compare
-from graphdep.metrics.comparison import check_bound
+from graphdep.metrics.significance import check_bound
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.runner.predictions import (

@@ -16,7 +16,7 @@ from rich.console import Console
 from graphdep.io import atomic_path
 from graphdep.io.process import plain_console
 from graphdep.metrics import Metric
-from graphdep.metrics.comparison import check_bound
+from graphdep.metrics.significance import check_bound
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.structure_rows import StructureRows

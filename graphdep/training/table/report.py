@@ -14,7 +14,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from graphdep.io import atomic_path
-from graphdep.metrics.comparison import SAME_PREDICTIONS
+from graphdep.metrics.significance import SAME_PREDICTIONS
 from graphdep.training.family.below_floor import below_floor, untrained
 from graphdep.training.family.by_task import family_of
 from graphdep.training.family.task import legend

@@ -8,7 +8,7 @@ import torch
 
 pytest.importorskip("transformers")
 
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.labels import frozen
 from graphdep.tasks.labels.family import LabelFamily

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphdep.datasets.base.targets import UNKNOWN
 from graphdep.datasets.labels.bio import bio_of, spans_of
-from graphdep.metrics.found_labels import NOTHING
+from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords, bio_tables
 
 LABELS = ("O", "B-A", "B-B", "I-A", "I-B")

@@ -8,7 +8,7 @@ import pytest
 from lightning import Callback
 from rich.console import Console
 
-from graphdep.metrics.found_labels import WORD_F1
+from graphdep.metrics.scores import WORD_F1
 from graphdep.training import TrainConfig, evaluate, train
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 

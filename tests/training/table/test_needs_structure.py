@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from graphdep.metrics.classification import ACCURACY
-from graphdep.metrics.relatedness import MSE
+from graphdep.metrics.scores import ACCURACY, MSE
 from graphdep.training import TrainConfig, needs_structure
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.runner.predictions import write_predictions
