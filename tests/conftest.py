@@ -21,7 +21,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.parsing import pybart_rules
+from graphdep.parsing import enhanced as pybart_rules
 from graphdep.transforms import registry
 from tests.kit.strategies import constituents_of
 from tests.kit.tiny_corpora import write_tiny_sick, write_tiny_sst

@@ -29,7 +29,7 @@ from graphdep import Sentence
 from graphdep.datasets.labels.propbank.ewt_sentences import SKELETON, read_ewt
 from graphdep.io import read_ptb
 from graphdep.parsing import resolve_parser
-from graphdep.parsing.bundled_parser import BUNDLED
+from graphdep.parsing.bundled import BUNDLED
 from graphdep.parsing.constituency import SpanParser
 
 PUNCTUATION = (",", ":", "``", "''", ".")

@@ -78,7 +78,7 @@ def embed(
     if source is not None:
         texts, places = _read(source, text_columns)
 
-    from graphdep.parsing.word_limit import WordLimit
+    from graphdep.parsing.parser import WordLimit
     from graphdep.tasks.sentences.encoder import SentenceEncoder
 
     limit = WordLimit(max_words, truncate)

@@ -106,7 +106,7 @@ def generate(
     if output is not None:
         check_output(output, checkpoint, source)
     checkpoint = find_checkpoint(checkpoint)
-    from graphdep.parsing.word_limit import WordLimit
+    from graphdep.parsing.parser import WordLimit
 
     rows = None if source is None else read_rows(source, ("context",), WordLimit(max_words, truncate))
     decoding = {

@@ -12,7 +12,7 @@ from graphdep.cli.files import read_lines
 from graphdep.io.files import json_value
 
 if TYPE_CHECKING:
-    from graphdep.parsing.word_limit import WordLimit
+    from graphdep.parsing.parser import WordLimit
 
 # What a text of each list is called.
 _WHAT = {"context": "turn", "candidates": "candidate"}

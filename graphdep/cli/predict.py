@@ -106,7 +106,7 @@ def predict(
         raise ValueError("--guard-formulas is for .csv and .tsv")
     say_loading()
     from graphdep.cli.guarded_table import guard_table
-    from graphdep.parsing.word_limit import WordLimit
+    from graphdep.parsing.parser import WordLimit
     from graphdep.tasks import family_of
     from graphdep.training import load_task
     from graphdep.training.family.file_prediction import FileRequest

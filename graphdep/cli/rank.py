@@ -61,7 +61,7 @@ def rank(
     if output is not None:
         check_output(output, checkpoint, source)
     checkpoint = find_checkpoint(checkpoint)
-    from graphdep.parsing.word_limit import WordLimit
+    from graphdep.parsing.parser import WordLimit
 
     limit = WordLimit(max_words, truncate)
     rows = read_rows(source, ("context", "candidates"), limit)

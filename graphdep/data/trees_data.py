@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from graphdep.data.encoded_utterance import EncodedUtterance, check_copies
 from graphdep.data.node_table import to_data
 from graphdep.data.text_data import text_data
-from graphdep.parsing.enhance import check_arcs
+from graphdep.parsing.enhanced import check_arcs
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab, Vocab
 from graphdep.vocab.vocab import Tokens

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from graphdep import Responder, Sentence
 from graphdep.cli import app
 from graphdep.parsing import Parser, ParserUnavailableError
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 from tests.kit.tiny_corpora import write_tiny_dialogues
 
 CONTEXTS = [["ann saw bob"], ["ann saw bob", "bob met cid"], ["dan saw ann"]]

@@ -8,7 +8,7 @@ import pytest
 from graphdep import Sentence
 from graphdep.datasets.sentences.sick import HEADER
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 
 ROWS = [
     ("1", "A dog chases the cat", "The cat is chased by a dog", "4.5", "ENTAILMENT"),

@@ -17,7 +17,7 @@ from graphdep.datasets.selection.drawn_selection import DrawnSelection
 from graphdep.datasets.selection.rows_selection import RowsSelection
 from graphdep.datasets.selection.selection_dataset import SelectionDataset
 from graphdep.datasets.selection.selection_options import DrawnOptions, RowsOptions, SelectionOptions
-from graphdep.parsing.enhance import ARCS
+from graphdep.parsing.enhanced import ARCS
 
 SHARED = tuple({*ParsedOptions.__annotations__} - {"raw_from", "root_node"})
 SENTENCES = ("CSVTexts", "CoLA", "GLUE", "MRPC", "SICK", "SST", "UDTreebank")

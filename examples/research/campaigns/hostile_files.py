@@ -198,8 +198,8 @@ def pickle_in_a_processed_corpus(place: Place) -> None:
 
 def pickle_in_a_cache_of_parses(place: Place) -> None:
     from graphdep import Sentence
-    from graphdep.parsing.parse_cache import ParseCache
-    from graphdep.parsing.parsed import Parsed
+    from graphdep.parsing.cached import ParseCache
+    from graphdep.parsing.parser import Parsed
 
     cache = ParseCache(place.folder / "parses.sqlite")
     cache.store("f", {"it rains": Parsed([Sentence.chain(["it", "rains"])], None)})
@@ -210,8 +210,8 @@ def pickle_in_a_cache_of_parses(place: Place) -> None:
 
 def a_bomb_in_a_cache_of_parses(place: Place) -> None:
     from graphdep import Sentence
-    from graphdep.parsing.parse_cache import ParseCache
-    from graphdep.parsing.parsed import Parsed
+    from graphdep.parsing.cached import ParseCache
+    from graphdep.parsing.parser import Parsed
 
     cache = ParseCache(place.folder / "parses.sqlite")
     cache.store("f", {"it rains": Parsed([Sentence.chain(["it", "rains"])], None)})
@@ -225,7 +225,7 @@ def a_bomb_in_a_cache_of_parses(place: Place) -> None:
 
 def sql_in_a_cache_of_parses(place: Place) -> None:
     """A trigger runs SQL of a stranger's when the cache is written, a view when it is read."""
-    from graphdep.parsing.parse_cache import ParseCache
+    from graphdep.parsing.cached import ParseCache
 
     for name, sql in (
         ("trigger", "CREATE TRIGGER t AFTER INSERT ON parses BEGIN DELETE FROM parses; END"),
@@ -259,7 +259,8 @@ def sql_in_pairs_on_disk(place: Place) -> None:
 
 
 def pickle_in_a_folder_of_a_parser(place: Place) -> None:
-    from graphdep.parsing import bundled_parser, resolve_parser
+    from graphdep.parsing import bundled as bundled_parser
+    from graphdep.parsing import resolve_parser
 
     source = Path(bundled_parser.__file__).with_name("bundled")
     for name in ("en_ewt_tokenizer.pt", "en_ewt_parser.pt"):

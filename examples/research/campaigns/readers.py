@@ -334,8 +334,8 @@ def _model_folders(folder: Path, checkpoint: Path) -> list[Reader]:
 
 def _caches(folder: Path) -> list[Reader]:
     from graphdep import Sentence
-    from graphdep.parsing.parse_cache import ParseCache
-    from graphdep.parsing.parsed import Parsed
+    from graphdep.parsing.cached import ParseCache
+    from graphdep.parsing.parser import Parsed
 
     path = folder / "parses.sqlite"
     texts = [f"ann saw bob {number}" for number in range(3)]

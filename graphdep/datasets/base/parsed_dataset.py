@@ -24,8 +24,8 @@ from graphdep.datasets.base.digest import digest, file_digest
 from graphdep.datasets.base.known_options import KnownOptions
 from graphdep.datasets.base.raw_files import RawFiles
 from graphdep.datasets.base.storage import FORMAT, load_examples, save_examples
-from graphdep.parsing.enhance import check_arcs
-from graphdep.parsing.resolving import resolving_now
+from graphdep.parsing.enhanced import check_arcs
+from graphdep.parsing.resolver import resolving_now
 from graphdep.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab import UNK_ID, RelationVocab, Tokens, Vocab

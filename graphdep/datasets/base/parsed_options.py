@@ -70,7 +70,7 @@ class ParsedOptions(SavedOptions, total=False):
         max_length: With ``tokens``, the largest number of nodes of an example; :obj:`None` cuts nothing.
             (default: :obj:`None`)
         arcs: Where ``arc_index`` comes from: the ``"basic"`` trees, or enhanced graphs, made of trees for
-            which the parser gives none (:func:`graphdep.parsing.enhance`): ``"ud"`` or ``"ud++"``, or by
+            which the parser gives none (:func:`graphdep.parsing.enhanced`): ``"ud"`` or ``"ud++"``, or by
             pybart ``"enhanced"`` or ``"enhanced++"``. (default: ``"basic"``)
         constituents: Read constituents, which the parser has to give
             (``resolve_parser("bundled", constituents=True)``), for edges such as ``"constituents"``;

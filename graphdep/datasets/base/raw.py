@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphdep.io.files import atomic_path, long_fields
 from graphdep.io.limits import MAX_WORDS
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 
 # Unicode's category Cc without the tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")

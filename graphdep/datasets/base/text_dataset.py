@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from graphdep.datasets.base.parsed_dataset import ParsedDataset
 from graphdep.datasets.base.parsed_options import ParsedOptions
 from graphdep.parsing import Parser, enhance, enhance_fingerprint, resolve_parser
-from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.parser import parse_joined
 from graphdep.sentence import Sentence
 
 

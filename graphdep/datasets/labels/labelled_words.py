@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphdep.io.limits import check_name, shown
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 from graphdep.sentence import Sentence
 from graphdep.sentence.sentence import truncate
 

@@ -15,7 +15,7 @@ from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.post_training.masking import Masking
 from graphdep.datasets.post_training.post_training_key import PostTrainingKey
 from graphdep.parsing import Parser, resolve_parser
-from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.parser import parse_joined
 from graphdep.sentence import Sentence
 from graphdep.sentence.sentence import check_roots
 from graphdep.vocab import RelationVocab, Tokens

@@ -19,7 +19,7 @@ from graphdep.datasets.base.text_dataset import TextDataset
 from graphdep.datasets.base.text_rows import Label, TextRow, check_suffix, read_text_rows
 from graphdep.io.limits import MAX_WORDS
 from graphdep.parsing import Parser
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 
 GOALS = ("classification", "regression")
 
@@ -48,7 +48,7 @@ class CSVTexts(OwnFiles, TextDataset):
         labels: The classes, e.g. a checkpoint's; :obj:`None` learns them. (default: :obj:`None`)
         val_fraction: The share that is drawn for validation. (default: :obj:`0.1`)
         seed: Of that draw. (default: :obj:`0`)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
             whether the first ones of a longer text are read, which else is an error before anything is
             parsed. (default: :obj:`10_000`, :obj:`False`)
         options: Further ones, see :class:`ParsedOptions`, but :obj:`raw_from`: the files are read where they

@@ -16,7 +16,7 @@ from graphdep.datasets.base.raw import check_words, read_lines, row_error
 from graphdep.datasets.sentences.mrpc import DEV_IDS, read_dev_ids, read_mrpc
 from graphdep.io.files import has_half_character, unique_keys
 from graphdep.io.limits import MAX_WORDS
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 
 logger = logging.getLogger("graphdep.datasets")
 

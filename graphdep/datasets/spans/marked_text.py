@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from graphdep.datasets.spans.span_example import wrong_spans
-from graphdep.parsing.word_limit import ALONE
+from graphdep.parsing.parser import ALONE
 
 Range = tuple[int, int]
 _TAG = re.compile(r"<(/?)e([0-9]{1,3})>")

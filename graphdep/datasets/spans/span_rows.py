@@ -13,7 +13,7 @@ from graphdep.datasets.base.text_rows import OBJECTS, TextRow, read_text_rows
 from graphdep.datasets.spans.marked_text import mark_text, read_tags
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.io.limits import MAX_WORDS
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 
 
 def read_span_rows(path: Path, text_column: str, label_column: str) -> list[SpanExample]:

@@ -37,7 +37,7 @@ from graphdep.nn.pretrained.anatomy import attention_modules, depths, examine, h
 from graphdep.nn.pretrained.graph_attention import NAME, LayerEdges
 from graphdep.nn.pretrained.vocabulary import fit_vocabulary
 from graphdep.parsing import Parser, enhance, resolve_parser
-from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.parser import parse_joined
 from graphdep.transforms import PHRASE_PRESETS
 from graphdep.vocab import RelationVocab, SubwordTokens
 
@@ -305,7 +305,7 @@ class PretrainedEncoder(TextEncoder):
                 that words have the depths of their own sentences; or those after the ``"first"`` depend on
                 it, as in the tasks on sentences. (default: ``"all"``)
             arcs: ``"basic"`` trees, or ``"enhanced"`` or ``"enhanced++"`` graphs, made of trees for which the
-                parser gives none (:func:`graphdep.parsing.enhance`). (default: ``"basic"``)
+                parser gives none (:func:`graphdep.parsing.enhanced`). (default: ``"basic"``)
             copies: What becomes of the copies of words that enhanced++ graphs may have: ``"word"`` gives
                 their arcs to the word, ``"node"`` a node to each. (default: ``"word"``)
             max_length: Nodes of an example at most, without relation nodes. (default: :attr:`max_length`)

@@ -112,7 +112,7 @@ class DialogueFamily(TaskFamily):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, as far as the model reads them."""
         from graphdep.data import join_utterances, utterance_data
-        from graphdep.parsing.joining import parse_joined
+        from graphdep.parsing.parser import parse_joined
         from graphdep.sentence.sentence import truncate
 
         config = cast(DialogueConfig, config)

@@ -17,8 +17,7 @@ from graphdep.decoding import DecodeConfig, Hypothesis
 from graphdep.io.limits import MAX_WORDS, check_list, check_texts
 from graphdep.nn.models import DialogueModel
 from graphdep.parsing import Parser, resolve_parser
-from graphdep.parsing.joining import parse_joined
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit, parse_joined
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.training.runner.checkpoint import load_task
@@ -60,7 +59,7 @@ class Responder(HubModel):
         progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
             (default: :obj:`None`)
         cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
-        max_words, truncate: Words of a turn at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+        max_words, truncate: Words of a turn at most (:class:`~graphdep.parsing.parser.WordLimit`), and
             whether only the first ones of a longer turn are parsed, which else is an error; the model reads
             those that its setting ``max_words`` counts. (default: :obj:`10_000`, :obj:`False`)
         **decoding: Of :class:`~graphdep.decoding.DecodeConfig`, e.g. ``strategy="beam", num_return=3``.

@@ -11,7 +11,7 @@ from graphdep.datasets.base.row_words import row_tree, row_words
 from graphdep.datasets.base.text_rows import TextRow, read_text_rows
 from graphdep.datasets.labels.own.own_sentences import KEYS, row_mark
 from graphdep.io.limits import plural
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 from graphdep.sentence import Sentence
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.labels.config import LabelConfig

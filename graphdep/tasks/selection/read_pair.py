@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.parsing import Parser
-from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.parser import parse_joined
 from graphdep.sentence import Sentence
 from graphdep.vocab import RelationVocab
 from graphdep.vocab.vocab import Tokens

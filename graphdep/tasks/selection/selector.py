@@ -17,8 +17,7 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.io.limits import MAX_WORDS, check_list, check_texts
 from graphdep.nn.models import MatchingModel, SelectionModel
 from graphdep.parsing import Parser, resolve_parser
-from graphdep.parsing.joining import parse_joined
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit, parse_joined
 from graphdep.tasks.selection.build import tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.training.runner.checkpoint import load_task
@@ -71,7 +70,7 @@ class ResponseSelector(HubModel):
         progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
             (default: :obj:`None`)
         cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
             whether only the first ones of a longer text are parsed, which else is an error. (default:
             :obj:`10_000`, :obj:`False`)
 

@@ -60,7 +60,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
             this process lives, so that the fits of a search share them. (default: :obj:`None`)
         callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
             none)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
             whether the first ones of a longer text are read, which else is an error. (default:
             :obj:`10_000`, :obj:`False`)
         **settings: Any further setting of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.

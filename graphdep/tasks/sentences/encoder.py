@@ -19,8 +19,8 @@ from graphdep.data import trees_data
 from graphdep.io.limits import MAX_WORDS, shown
 from graphdep.nn.models import TextEncoder
 from graphdep.parsing import Parser, enhance, resolve_parser
-from graphdep.parsing.enhance import check_arcs
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.enhanced import check_arcs
+from graphdep.parsing.parser import WordLimit
 from graphdep.sentence import Sentence, join_sentences
 from graphdep.training.runner.hub_model import HubModel
 from graphdep.training.runner.predictor import (
@@ -64,7 +64,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             (default: :obj:`False`)
         cache: SQLite file that keeps the parses, so that none is made twice, e.g. in cross-validation.
             (default: :obj:`None`)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.word_limit.WordLimit`), and
+        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
             whether the first ones of a longer text are read, which else is an error. (default:
             :obj:`10_000`, :obj:`False`)
 

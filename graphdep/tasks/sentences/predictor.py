@@ -13,8 +13,7 @@ from graphdep import parsing
 from graphdep.data import trees_data
 from graphdep.io.limits import check_list, check_text
 from graphdep.parsing import Parser
-from graphdep.parsing.joining import parse_joined
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit, parse_joined
 from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.learning_task import SentenceTask

@@ -9,7 +9,7 @@ from graphdep.datasets.base.text_rows import TextRow, read_text_rows, rows_of_li
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.datasets.spans.span_rows import column_of, span_row
 from graphdep.io.limits import plural
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.tasks.spans.span_predictor import SpanAnswer, SpanPredictor

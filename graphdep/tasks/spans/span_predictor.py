@@ -15,7 +15,7 @@ from graphdep.data import trees_data
 from graphdep.datasets.spans.mark_spans import mark_spans
 from graphdep.datasets.spans.span_example import SpanExample
 from graphdep.parsing import Parser
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 from graphdep.sentence import Sentence
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.spans.config import SpanConfig

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphdep.parsing.enhance import ARCS
+from graphdep.parsing.enhanced import ARCS
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.scratch_settings import CONVS, ScratchSettings
@@ -45,7 +45,7 @@ class EncoderSettings(PretrainedSettings, ScratchSettings):
             (default: ``"unchanged"``)
         scaling: Of the relation keys, see :class:`~graphdep.nn.attention.RelationKeyValue`. (default:
             ``"paper"``)
-        arcs: ``"basic"``, or of an enhanced graph (:func:`~graphdep.parsing.enhance`) ``"ud"``, ``"ud++"``,
+        arcs: ``"basic"``, or of an enhanced graph (:func:`~graphdep.parsing.enhanced`) ``"ud"``, ``"ud++"``,
             or by pybart ``"enhanced"``, ``"enhanced++"``: the arcs that edges ``"dam"`` have a node for.
             (default: ``"basic"``)
         constituents: The edges read constituents, which the parser has to give; those of ``"constituents"``

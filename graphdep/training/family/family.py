@@ -211,7 +211,7 @@ class TaskFamily(ABC):
         """
         from graphdep.data import trees_data
         from graphdep.parsing import enhance
-        from graphdep.parsing.joining import parse_joined
+        from graphdep.parsing.parser import parse_joined
         from graphdep.training.family.pretrained import backbone_of
 
         trees, _ = parse_joined(parser, texts)

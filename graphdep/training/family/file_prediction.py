@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphdep.parsing import Parser
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 
 
 @dataclass(frozen=True)

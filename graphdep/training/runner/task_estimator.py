@@ -25,8 +25,8 @@ from graphdep.io.files import hold, remove_leftovers, temporary_folder
 from graphdep.io.limits import shown
 from graphdep.io.process import plain_console
 from graphdep.parsing import Parser, resolve_parser
-from graphdep.parsing.resolving import resolving
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
+from graphdep.parsing.resolver import resolving
 from graphdep.training.family.by_task import family_of, load_splits
 from graphdep.training.family.model_preset import resolve_model
 from graphdep.training.family.train_config import TrainConfig

@@ -22,7 +22,7 @@ from graphdep.datasets.selection.store import selection_builder
 from graphdep.datasets.selection.store.selection_addition import Addition
 from graphdep.datasets.selection.store.selection_store import SelectionStore
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
 from tests.kit.trees import random_sentence

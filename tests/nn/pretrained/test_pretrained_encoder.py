@@ -25,7 +25,7 @@ from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import SIA, ClassificationHead, SelectionModel, SentenceModel, SentencePairModel
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 from graphdep.transforms import ChainTree, resolve
 from tests.kit.trees import random_sentence
 

@@ -8,7 +8,7 @@ import torch
 from graphdep import RelationVocab, Responder, Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.decoding import DecodeConfig
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.sentence.sentence import truncate
 from graphdep.training import TrainConfig, load_task
 from graphdep.training.runner.checkpoint import RunState

@@ -7,7 +7,7 @@ from torch_geometric.data import Batch
 from graphdep import RelationVocab, Responder, ResponseSelector, Sentence, SentenceEncoder, Vocab
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.training import TrainConfig, load_task
 from graphdep.training.runner.checkpoint import RunState
 from graphdep.vocab import VocabTokens

@@ -21,7 +21,7 @@ import graphdep
 from graphdep import RelationVocab, Sentence, SequenceClassifier, to_data
 from graphdep.datasets import SICK
 from graphdep.parsing import resolver
-from graphdep.parsing.chain_parser import ChainParser
+from graphdep.parsing.parser import ChainParser
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.runner import predictor as _asking
 from graphdep.training.runner.predictions import read_predictions

@@ -25,7 +25,7 @@ from torch_geometric.transforms import Compose
 import graphdep
 from graphdep import Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed, chain_sentence
+from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.tasks.sentences import encoder as sentence_encoder
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.runner import predictor

@@ -7,7 +7,7 @@ pytest.importorskip("transformers")
 
 from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
-from graphdep.parsing.chain_parser import ChainParser
+from graphdep.parsing.parser import ChainParser
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.training import TrainConfig
 from graphdep.training.family.pretrained_edges import pretrained_edges

@@ -22,7 +22,7 @@ from graphdep.datasets.labels.own.own_sentences import (
 )
 from graphdep.io.limits import MAX_WORDS, plural
 from graphdep.parsing import Parser
-from graphdep.parsing.word_limit import WordLimit
+from graphdep.parsing.parser import WordLimit
 
 SCHEMES = ("words", "bio")
 

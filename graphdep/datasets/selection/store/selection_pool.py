@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from graphdep.parsing import Parser
-from graphdep.parsing.items import Item
-from graphdep.parsing.joining import parse_joined
+from graphdep.parsing.parser import Item, parse_joined
 from graphdep.sentence import Sentence, join_sentences
 
 # The parts of an utterance: raw texts that a parser splits into words, or words that are given. Each is

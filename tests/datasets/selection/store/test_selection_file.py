@@ -19,7 +19,7 @@ from graphdep.datasets.selection.store.selection_file import check_sum, trees_of
 from graphdep.datasets.selection.store.selection_store import SelectionStore
 from graphdep.datasets.selection.store.tree_bytes import pack_tree
 from graphdep.parsing import Parser
-from graphdep.parsing.parsed import Parsed
+from graphdep.parsing.parser import Parsed
 
 ROWS = [f"{i % 2}\tis it p{i // 2}\tyes it is\tword{i} of mine" for i in range(30)]
 

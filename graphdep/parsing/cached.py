@@ -1,4 +1,4 @@
-"""One SQLite file of parses."""
+"""A cache of parses in one SQLite file."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import json
 import logging
 import sqlite3
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from graphdep.parsing.items import Item
-from graphdep.parsing.parsed import Parsed
-from graphdep.sentence import Sentence
+from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser
+from graphdep.sentence.sentence import Sentence
 
 logger = logging.getLogger("graphdep.parsing")
 
@@ -188,3 +187,48 @@ def _sentence(values: dict[str, Any]) -> Sentence:
     if "constituents" in columns:
         columns["constituents"] = [(label, start, end) for label, start, end in columns["constituents"]]
     return Sentence(**columns)
+
+
+class CachedParser(AroundParser):
+    """Keeps what another parser gives in one SQLite file.
+
+    Parses are stored chunk by chunk, so that an interrupted call goes on where it stopped. Chain trees
+    that the parser would give again (too long a sentence) are stored as such and counted again on every
+    call; those that came from an error are not stored, and are tried again.
+
+    Args:
+        parser: The parser. It is not loaded as long as everything is in the file.
+        path: The SQLite file; see :class:`~graphdep.parsing.cached.ParseCache`. Several parsers and
+            processes may share it.
+
+    Raises:
+        ValueError: If the file is no cache of graphdep's, of another version, or damaged.
+
+    Example:
+        >>> from graphdep.parsing import CachedParser, resolve_parser
+        >>> parser = CachedParser(resolve_parser("chain"), "parses.sqlite")
+        >>> [[sentence]] = parser.parse(["She sings ."])
+        >>> sentence.head
+        [0, 1, 2]
+    """
+
+    def __init__(self, parser: Parser, path: str | Path) -> None:
+        super().__init__(parser)
+        self.cache = ParseCache(path)
+
+    def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
+        """Those of the inputs that are in the file."""
+        return self.cache.load(self.fingerprint, items)
+
+    def parse_chunks(self, parts: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Parsed]]]:
+        """Parses and stores chunk by chunk."""
+        for chunk, results in self.parser.parse_chunks(parts):
+            if chunk:
+                self.cache.store(self.fingerprint, self.parser._paired(chunk, results))
+            yield chunk, results
+
+    def parse_items(self, items: Sequence[Item]) -> list[Parsed]:
+        """Parses a chunk and stores it."""
+        results = self.parser.parse_items(items)
+        self.cache.store(self.fingerprint, self.parser._paired(items, results))
+        return results

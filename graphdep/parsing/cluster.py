@@ -17,15 +17,12 @@ from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from graphdep.parsing.around_parser import AroundParser
-from graphdep.parsing.errors import ParserUnavailableError
-from graphdep.parsing.in_order import in_order
-from graphdep.parsing.items import Chunk, Item
-from graphdep.parsing.parsed import Parsed
-from graphdep.parsing.parser import Parser
+from graphdep.parsing.parallel import in_order
+from graphdep.parsing.parser import AroundParser, Chunk, Item, Parsed, Parser, ParserUnavailableError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
 
 logger = logging.getLogger("graphdep.parsing")
 

@@ -1,16 +1,24 @@
-"""The rules of pybart for enhanced graphs, changed for Universal Dependencies 2."""
+"""Enhanced graphs from basic trees, by rules or by pybart."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 import importlib.util
+import logging
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from math import inf
 from types import ModuleType
 from typing import Any
+
+from graphdep.parsing import enhancing
+from graphdep.parsing.parser import is_chain_tree
+from graphdep.sentence.sentence import Sentence
+from graphdep.sentence.tree import Row
 
 # Counted up with every change of the rules here that changes graphs: files made of graphs ask for it.
 RULES_VERSION = 2
@@ -296,3 +304,214 @@ def _with_labels(pybart: Any, rule: Any, known: str, further: str) -> Any:
         for edge in rule.constraint.edges
     ]
     return _with_constraint(rule, dataclasses.replace(rule.constraint, edges=edges))
+
+
+PYBART_LEVELS = ("enhanced", "enhanced++")
+# What follows a relation in an enhanced label: words, as UD's validation has it ("/" and "&" are none).
+_WORDS = re.compile(r"[^\W\d_]+(_[^\W\d_]+)*")
+
+
+class PybartConverter:
+    """Makes the enhanced graph of one sentence from its basic tree, with the package ``pybart-nlp``.
+
+    The rules are those of "pyBART: Evidence-based Syntactic Transformations for IE" that rebuild the enhanced
+    and enhanced++ representations; its own additions are left out. They were written for Universal
+    Dependencies 1 in part, so here
+
+    - a conjunction is looked for at its conjunct, where UD 2 has it, and stays there;
+    - the subject of an open complement that is no verb is found, too, and all of them are ``nsubj:xsubj``;
+    - clauses take ``when``, ``where`` and ``how`` onto their label, and relative adverbs give ``obl``;
+    - conjuncts do not share prepositions and auxiliaries as arcs of their own, nor the relations
+      ``parataxis`` and ``conj``;
+    - a subject shared with a conjunct in the active voice is ``nsubj`` there (pybart makes it ``nsubj:``);
+    - the antecedent of a relative clause takes the whole label of its pronoun, whose preposition stays below
+      the pronoun ("the house in which she lives": ``obl:in``); so for ``whose``, and for ``which`` and
+      ``whom`` below a noun of the clause ("most of whom"), which pybart leaves out;
+    - what takes the place of a conjunct in enhanced++ keeps its conjunction ("some of them and many of us");
+    - conjoined prepositional phrases are looked for below ``obl``, too, and have a preposition each;
+    - any word may follow a relation in a label (pybart has a list, and ``_other``).
+
+    English only. spaCy, which ``import pybart`` asks for, is not needed. Takes about ten milliseconds for a
+    sentence of fifteen words; long chains of clauses take longer (seconds for a hundred).
+
+    Args:
+        level: ``"enhanced"`` or ``"enhanced++"``.
+
+    Raises:
+        ImportError: If pybart is not installed.
+    """
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        self._pybart = load_pybart()
+        self._rules = rules_of(self._pybart, level)
+
+    def __call__(self, sentence: Sentence) -> Sentence:
+        """The sentence with its enhanced graph.
+
+        Raises:
+            ValueError: If the sentence has empty nodes already, the rules do not come to an end, or the graph
+                is none. The rules may raise anything else.
+        """
+        if sentence.empty:
+            raise ValueError(f"the sentence has {len(sentence.empty)} empty nodes already")
+        tokens = self._tokens(sentence)
+        limit = len(sentence) + 20  # each round finishes at least the next word of a chain
+        settings = (True, True, True, limit, False, False, False, False, False, None, 2, self._rules)
+        (converted,), rounds = self._pybart.Convert([tokens], *settings)()
+        if rounds >= limit:
+            raise ValueError(f"the rules have not come to an end after {limit} rounds")
+        return _with_graph(sentence, converted)
+
+    def _tokens(self, sentence: Sentence) -> list[Any]:
+        """The words and the artificial root, which pybart wants last."""
+        make, number = self._pybart.graph_token.Token, self._pybart.graph_token.TokenId
+        blank = ["_"] * len(sentence)
+        columns = (sentence.form, *(c or blank for c in (sentence.lemma, sentence.upos, sentence.xpos)))
+        tokens = [
+            make(number(word), form, lemma, upos, upos if xpos == "_" else xpos, "_", "_", "_", "_", "_")
+            for word, (form, lemma, upos, xpos) in enumerate(zip(*columns), start=1)
+        ]
+        tokens.append(make(number(0), *[None] * 9))
+        for token, head, deprel in zip(tokens, sentence.head, sentence.deprel):
+            token.add_edge(self._pybart.graph_token.Label(deprel), tokens[head - 1])
+        return tokens
+
+
+def _with_graph(sentence: Sentence, tokens: Iterable[Any]) -> Sentence:
+    """The sentence with the graph of pybart's tokens; its copies are empty nodes."""
+    deps: list[list[tuple[str, str]]] = []
+    empty: list[Row] = []
+    for token in sorted(tokens):
+        number, arcs = token.get_conllu_field("id"), _arcs(token)
+        if number.minor:
+            column = "|".join(f"{head}:{label}" for head, label in arcs) or "_"
+            word, values = number.major - 1, (sentence.lemma, sentence.upos, sentence.xpos, sentence.feats)
+            copied = (sentence.form[word], *(value[word] if value else "_" for value in values))
+            empty.append((str(number), *copied, "_", "_", column, f"CopyOf={number.major}"))
+        else:
+            deps.append(arcs)
+    return dataclasses.replace(sentence, deps=deps, empty=empty)
+
+
+def _arcs(token: Any) -> list[tuple[str, str]]:
+    found = set()
+    for head, labels in token.get_new_relations():
+        number = head.get_conllu_field("id")
+        names = {_label(label) for label in labels if label.base not in HELPERS.values()}
+        found |= {(number.major, number.minor, name) for name in names}
+    return [(f"{word}.{copy}" if copy else str(word), name) for word, copy, name in sorted(found)]
+
+
+def _label(label: Any) -> str:
+    base, words = label.base, (label.eud or "").lower()
+    if label.src == "xcomp":
+        return f"{base}:xsubj"
+    return f"{base}:{words}" if _WORDS.fullmatch(words) else base
+
+
+logger = logging.getLogger("graphdep.parsing")
+
+LEVELS = (*PYBART_LEVELS, *enhancing.UD_LEVELS)
+ARCS = ("basic", *LEVELS)
+
+
+def enhance(sentences: Sequence[Sentence], level: str = "ud++") -> list[Sentence]:
+    """The sentences with an enhanced graph, :attr:`Sentence.deps`, made of their basic tree.
+
+    ``"ud"`` and ``"ud++"`` are by the rules of :class:`~graphdep.parsing.enhancing.RuleEnhancer`, which need
+    no other package; ``"enhanced"`` and ``"enhanced++"`` are by those of pybart, changed for Universal
+    Dependencies 2 (:class:`~graphdep.parsing.enhanced.PybartConverter`), which need the extra
+    ``[enhanced]`` and a Python below 3.12. They mean the same:
+
+    ``"ud"`` and ``"enhanced"`` are the representation of column DEPS in Universal Dependencies 2:
+    prepositions and conjunctions on labels (``obl:in``, ``conj:or``), governors and subjects shared by
+    conjuncts, subjects of open clausal complements (``nsubj:xsubj``), antecedents of relative clauses
+    (``ref``, and the arc from inside the clause, which makes a cycle). ``"ud"`` has more of it: clauses
+    without a relative pronoun, and predicates that are left out. ``"ud++"`` and ``"enhanced++"`` add what
+    "Enhanced English Universal Dependencies: An Improved Representation for Natural Language Understanding
+    Tasks" adds to it: quantificational modifiers (``det:qmod``), prepositions of several words, and conjoined
+    prepositions and prepositional phrases, for which the governor is copied. A copy is an empty node, e.g.
+    ``"3.1"`` for the first copy of word 3, with ``CopyOf=3``.
+
+    The rules are for **English** trees in Universal Dependencies 2 with Penn Treebank tags in
+    :attr:`Sentence.xpos` (with :attr:`Sentence.upos` where that is missing), as the bundled parser gives
+    them. A sentence that the rules fail on gets its basic arcs as enhanced graph, with the reason in a
+    ``# basic_deps =`` comment; a warning says how many there were. The chain tree of a text that its parser
+    failed on keeps its basic arcs, too, without a warning.
+
+    Args:
+        sentences: Parsed sentences. Those that have an enhanced graph are left as they are.
+        level: ``"ud"``, ``"ud++"``, ``"enhanced"`` or ``"enhanced++"``. CoreNLP makes graphs of its own trees
+            alone: ``resolve_parser("corenlp", arcs="enhanced++")``. (default: ``"ud++"``, which needs no
+            other package and has the higher F1 on the treebank's own graphs)
+
+    Raises:
+        ValueError: If :obj:`level` is unknown.
+        ImportError: If it is pybart's, which is not installed.
+
+    Example:
+        >>> from graphdep import Sentence
+        >>> from graphdep.parsing import enhance
+        >>> tree = Sentence(["go", "by", "bus"], [0, 3, 1], ["root", "case", "obl"])
+        >>> enhance([tree], "ud++")[0].deps
+        [[('0', 'root')], [('3', 'case')], [('1', 'obl:by')]]
+    """
+    if level not in LEVELS:
+        raise ValueError(f"'level' must be one of {LEVELS} (got {level!r})")
+    done, reasons = list(sentences), []
+    plain = []
+    for number, sentence in enumerate(done):
+        if sentence.deps is None and is_chain_tree(sentence):
+            done[number] = _with_basic_arcs(sentence)
+        elif sentence.deps is None:
+            plain.append(number)
+    convert = _converter(level) if plain else None
+    for number in plain:
+        sentence = done[number]
+        assert convert is not None
+        try:
+            done[number] = convert(sentence)
+        except Exception as error:  # whatever the rules raise must not lose the other sentences
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            reasons.append(f"sentence {number + 1}, {sentence.text[:80]!r}: {reason}")
+            done[number] = _with_basic_arcs(sentence, f"# basic_deps = {reason}")
+    if reasons:
+        count = f"{len(reasons)} of {len(done)} sentences"
+        logger.warning("%s kept their basic arcs (the first: %s)", count, reasons[0])
+    return done
+
+
+def enhance_fingerprint(level: str = "ud++") -> str | None:
+    """What changes the graphs that :func:`enhance` makes: the version of the rules, and of pybart where they
+    are its rules.
+
+    :obj:`None` where pybart is not installed, so that a parser has to give the graphs.
+    """
+    if level in enhancing.UD_LEVELS:
+        return f"ud-rules-{enhancing.RULES_VERSION}"
+    try:
+        return f"pybart-{version('pybart-nlp')}/rules-{RULES_VERSION}"
+    except PackageNotFoundError:
+        return None
+
+
+def check_enhancer(level: str) -> None:
+    """Raises :class:`ImportError` if :func:`enhance` lacks a package for the level."""
+    if level in PYBART_LEVELS:
+        find_pybart()
+
+
+def check_arcs(arcs: str) -> None:
+    """Raises :class:`ValueError` unless these are ``"basic"`` or a level of :func:`enhance`."""
+    if arcs not in ARCS:
+        raise ValueError(f"'arcs' must be one of {', '.join(ARCS)} (got {arcs!r})")
+
+
+def _converter(level: str) -> Callable[[Sentence], Sentence]:
+    return enhancing.RuleEnhancer(level) if level in enhancing.UD_LEVELS else PybartConverter(level)
+
+
+def _with_basic_arcs(sentence: Sentence, *comments: str) -> Sentence:
+    deps = [[(str(head), label)] for head, label in zip(sentence.head, sentence.deprel)]
+    return dataclasses.replace(sentence, deps=deps, comments=[*sentence.comments, *comments])
