@@ -82,13 +82,13 @@ class Nodes:
 
     @cached_property
     def mark(self) -> Tensor:
-        """The mark of each node (:func:`~graphdep.data.mark_words`): ``[N]``.
+        """The mark of each node (:func:`~graphdep.data.node_table`): ``[N]``.
 
         Raises:
             ValueError: If the data has none, or not one for each node; or, on the CPU, one is below 0.
         """
         if "mark" not in self.data:
-            raise ValueError("the data has no 'mark': call graphdep.data.mark_words(data, marks)")
+            raise ValueError("the data has no 'mark': call graphdep.data.node_table(data, marks)")
         mark = self.data["mark"]
         if mark.shape != (self.num_nodes,):
             raise ValueError(f"'mark' must be of shape [{self.num_nodes}] (got {[*mark.shape]})")

@@ -32,7 +32,7 @@ class RerootedTree(TreeTransform):
 
     Raises:
         ValueError: If :obj:`labels` is neither, or the data has no ``mark``
-            (:func:`~graphdep.data.mark_words`: bit 1 in the first span).
+            (:func:`~graphdep.data.node_table`: bit 1 in the first span).
 
     Example:
         >>> from graphdep import Sentence, to_data

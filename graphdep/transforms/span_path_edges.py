@@ -38,7 +38,7 @@ class SpanPathEdges(EdgeConstructor):
 
     Raises:
         ValueError: If an option is wrong, or the data has no ``mark``
-            (:func:`~graphdep.data.mark_words`: bit 1 in the first span, bit 2 in the second).
+            (:func:`~graphdep.data.node_table`: bit 1 in the first span, bit 2 in the second).
 
     Example:
         >>> from graphdep import Sentence, to_data

@@ -104,7 +104,7 @@ def test_the_pieces_of_an_empty_node_are_linked():
 )
 def test_marks_that_do_not_fit(mark, message):
     data = to_data([Sentence.chain(["a", "b", "c"])])
-    with pytest.raises(ValueError, match=r"the data has no 'mark': call graphdep.data.mark_words\("):
+    with pytest.raises(ValueError, match=r"the data has no 'mark': call graphdep.data.node_table\("):
         _ = Nodes(data).mark
     data.mark = mark
     for read in (SpanPathEdges(), RerootedTree(), lambda data: SpanReadout()(data, torch.ones(4, 1))):

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
 from graphdep.data import NodeType
-from graphdep.data.trees_data import trees_data
+from graphdep.data.encoded import trees_data
 from graphdep.datasets.base.chain_trees import warn_of_chains
 from graphdep.datasets.base.digest import digest, file_digest
 from graphdep.datasets.base.known_options import KnownOptions
@@ -48,7 +48,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
     """Base of the corpora: one PyG ``Data`` an example.
 
     It is made by :func:`graphdep.to_data`, with a node a word; where :obj:`tokens` are given, as for
-    pretrained encoders, by :func:`graphdep.data.text_data`, with [CLS], [SEP] and a node a piece.
+    pretrained encoders, by :func:`graphdep.data.encoded`, with [CLS], [SEP] and a node a piece.
 
     The name of a processed file holds a digest of all that it depends on (raw files, parser, options,
     vocabulary, :obj:`pre_transform` with all its arguments, versions), so that no other setting can load

@@ -43,7 +43,7 @@ class PostTrainingDataset(Dataset):
     datasets, and a sample in them is the same as before. :class:`~graphdep.datasets.PostTrainingSampler`
     gives the keys of an epoch.
 
-    A sample has the layout of :func:`graphdep.data.selection_data`, in which the model is used later on.
+    A sample has the layout of :func:`graphdep.data.encoded`, in which the model is used later on.
     The public code differs from it in what it does not use later: there the last utterance of a context has
     no [EOU] in post-training, and a context is cut only where it is three times as long as the response.
     Labels, windows, masking, length and shares are those of the public code.
@@ -68,7 +68,7 @@ class PostTrainingDataset(Dataset):
         transform: Applied to each sample. (default: :obj:`None`)
 
     Shapes:
-        - the node table of :func:`graphdep.data.selection_data`, ``input_ids`` masked
+        - the node table of :func:`graphdep.data.encoded`, ``input_ids`` masked
         - ``mlm_target``: :math:`(|\mathcal{V}|)`, long, the id of a piece that is asked for, else -100
         - ``y``: :math:`(1)`, long, the label
 

@@ -48,7 +48,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
     r"""Base of the corpora of response selection: one PyG ``Data`` a pair of a context and a candidate.
 
     Pairs stay on disk, in one SQLite file (``SelectionStore``), and
-    become a ``Data`` when they are asked for, by :func:`graphdep.data.selection_data`. The file has
+    become a ``Data`` when they are asked for, by :func:`graphdep.data.encoded`. The file has
     every utterance and every context once, however often they occur, as numbers of words and a tree in a few
     bytes a word; it does not depend on :obj:`tokens`, :obj:`max_length` and :obj:`relations`. Neither
     building nor loading needs memory for more than a few hundred pools and the lexicon.
@@ -69,7 +69,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             cache_size, transform, log, force_reload: See :class:`SelectionOptions`.
 
     Shapes:
-        - the node table of :func:`~graphdep.data.selection_data`, and its ``cut_words``
+        - the node table of :func:`~graphdep.data.encoded`, and its ``cut_words``
         - ``y``: :math:`(1)`, float, 1 for a right response, else 0
         - ``group``: :math:`(1)`, long, number of the pool
 

@@ -15,7 +15,7 @@ class SelectionOptions(CorpusOptions, total=False):
 
     Args:
         tokens: Ids of words' pieces; :obj:`None` for those of ``vocab``. (default: :obj:`None`)
-        max_length: The largest number of nodes of an example; see :func:`~graphdep.data.selection_data`
+        max_length: The largest number of nodes of an example; see :func:`~graphdep.data.encoded`
             for what is cut. (default: :obj:`256`)
         max_turns: The number of utterances of a context, the last ones; :obj:`None` for all.
             (default: :obj:`None`)

@@ -36,7 +36,7 @@ def marks_of(data: Data, marks: nn.Embedding) -> Tensor:
         ValueError: If the data has no ``mark`` or not one a node, or one that has no vector.
     """
     if "mark" not in data:
-        raise ValueError("the data has no 'mark': call graphdep.data.mark_words(data, marks)")
+        raise ValueError("the data has no 'mark': call graphdep.data.node_table(data, marks)")
     mark = data.mark
     if mark.shape != data.input_ids.shape:
         raise ValueError(f"'mark' must be of shape {[*data.input_ids.shape]} (got {[*mark.shape]})")

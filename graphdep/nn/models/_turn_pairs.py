@@ -64,7 +64,7 @@ def turn_pairs(data: Data, x: Tensor, max_words: int) -> TurnPairs:
     ``max_words`` words. A response without words is one word, whose vector is zeros.
 
     Args:
-        data: Examples of :func:`~graphdep.data.selection_data`, one or a batch.
+        data: Examples of :func:`~graphdep.data.encoded`, one or a batch.
         x: Vectors of the nodes.
         max_words: Words of a text at most.
 

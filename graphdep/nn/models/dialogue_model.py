@@ -82,7 +82,7 @@ class DialogueModel(nn.Module):
     def generate(
         self, data: Data, config: DecodeConfig, *, generator: torch.Generator | None = None
     ) -> list[list[Hypothesis]]:
-        """Responses to every context, without dropout; see :func:`graphdep.decoding.generate`.
+        """Responses to every context, without dropout; see :func:`graphdep.decoding.decoding`.
 
         Draws depend on the seed and the words of the context, not on the rest of the batch. Afterwards every
         module is in the mode, training or evaluation, that it was in.

@@ -59,7 +59,7 @@ class DUA(SMN):
         vectors: Pretrained word vectors ``[num_words, dim]``, tuned in training. (default: :obj:`None`)
 
     Shapes:
-        - data: a batch of :math:`B` examples of :func:`~graphdep.data.selection_data`, or one; output:
+        - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:
           logits :math:`(B)`
 
     Raises:

@@ -36,7 +36,7 @@ class FrozenEncoder(TextEncoder):
         tokens, max_length: The encoder's.
 
     Shapes:
-        - data: a node table as :func:`~graphdep.data.text_data` makes it, a text a segment; output
+        - data: a node table as :func:`~graphdep.data.encoded` makes it, a text a segment; output
           :math:`(|\mathcal{V}|, C)`, of :meth:`readout` :math:`(\text{texts}, C)`
 
     Example:

@@ -88,7 +88,7 @@ class IOI(MatchingModel):
             not :obj:`hidden_channels`. (default: :obj:`None`)
 
     Shapes:
-        - data: a batch of :math:`B` examples of :func:`~graphdep.data.selection_data`, or one; output:
+        - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:
           logits :math:`(B)`, of :meth:`trained` :math:`(B, K)`
 
     Raises:

@@ -51,7 +51,7 @@ class MatchingModel(nn.Module):
             not :obj:`channels`. (default: :obj:`None`)
 
     Shapes:
-        - data: a batch of :math:`B` examples of :func:`~graphdep.data.selection_data`, or one; output:
+        - data: a batch of :math:`B` examples of :func:`~graphdep.data.encoded`, or one; output:
           logits :math:`(B)`
 
     Raises:

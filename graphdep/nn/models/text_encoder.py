@@ -29,7 +29,7 @@ class TextEncoder(nn.Module):
             reset(module)
 
     def add_marks(self, number: int) -> TextEncoder:
-        """Lets the encoder read ``data.mark`` (:func:`~graphdep.data.mark_words`), such as 1 for the
+        """Lets the encoder read ``data.mark`` (:func:`~graphdep.data.node_table`), such as 1 for the
         predicate whose roles are asked for: each mark has a vector that is added to the input of its nodes.
         A subclass whose input is no :class:`NodeEmbedding` by the name of ``embedding`` has its own.
 

@@ -44,7 +44,7 @@ class TokenModel(nn.Module):
 
     Shapes:
         - data: a batch or one example with :math:`W` words in all; with :obj:`marked` also ``mark``
-          :math:`(|\mathcal{V}|)`, see :func:`~graphdep.data.mark_words`
+          :math:`(|\mathcal{V}|)`, see :func:`~graphdep.data.node_table`
         - output: logits :math:`(W, C')`, and the nodes that they belong to, :math:`(W)`, in the order of the
           nodes: that of the words, utterance by utterance
 

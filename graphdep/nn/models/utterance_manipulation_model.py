@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
-from graphdep.data.manipulation_data import MANIPULATIONS
+from graphdep.data.encoded import MANIPULATIONS
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.selection_model import Loss, SelectionModel, selected_pairs
 
@@ -26,7 +26,7 @@ class UtteranceManipulationModel(SelectionModel):
         \mathcal{L}_{k} = \frac{1}{|E_k|} \sum_{e \in E_k} \frac{1}{|S_e|} \sum_{s \in S_e}
         \mathrm{BCE}(\sigma(\mathbf{w}_k^{\top} \mathbf{h}_s + b_k), y_s)
 
-    over the examples :math:`E_k` of each kind, as :mod:`graphdep.data.manipulation_data` makes them, whose
+    over the examples :math:`E_k` of each kind, as :mod:`graphdep.data.encoded` makes them, whose
     symbols :math:`S_e` are the places that the answer may be; one of them has :math:`y_s = 1`. With
     ``loss="softmax"`` each example has the cross entropy over its symbols, the public code's other way. The
     weights are :class:`~graphdep.tasks.SelectionTask`'s.

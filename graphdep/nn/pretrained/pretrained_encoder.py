@@ -91,7 +91,7 @@ class PretrainedEncoder(TextEncoder):
 
     Shapes:
         - data: a :class:`~torch_geometric.data.Data` or batch with the node table as
-          :func:`~graphdep.data.text_data` and :func:`~graphdep.data.selection_data` make it, and
+          :func:`~graphdep.data.encoded` and :func:`~graphdep.data.encoded` make it, and
           edges; output :math:`(|\mathcal{V}|, C)`, row order is node order. With :obj:`return_layers` also a
           list of :math:`L + 1` such states: the embeddings, then the output of each layer. Of
           :meth:`readout` :math:`(B, C)`, one vector an example.

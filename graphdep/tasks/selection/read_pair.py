@@ -23,7 +23,7 @@ def read_pair(
     max_length: int,
     max_turns: int | None = None,
 ) -> tuple[Data, list[Sentence]]:
-    """A context and its response as :func:`~graphdep.data.selection_data` has them, and their trees.
+    """A context and its response as :func:`~graphdep.data.encoded` has them, and their trees.
 
     Args:
         texts: The turns of the context, oldest first, and then the response.

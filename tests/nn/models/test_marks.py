@@ -152,7 +152,7 @@ def test_a_second_time_and_data_without_marks(name):
     with pytest.raises(ValueError, match="the encoder has an embedding of marks already: Embedding\\(2, "):
         encoder.add_marks(2)
     del data["mark"]
-    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.mark_words\(data, marks\)"):
+    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):
         encoder(data)
 
 

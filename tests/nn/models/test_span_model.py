@@ -185,6 +185,6 @@ def test_errors_and_print() -> None:
     with pytest.raises(ValueError, match=r"'out_channels' must be at least 1 \(got 0\)"):
         SpanModel(WordAverage(9), SpanReadout(), 0)
     data = to_data([Sentence.chain(["a"])], vocab=VOCAB)
-    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.mark_words\(data, marks\)"):
+    with pytest.raises(ValueError, match=r"no 'mark': call graphdep.data.node_table\(data, marks\)"):
         SpanModel(GRUEncoder(9), SpanReadout(), 2)(data)
     assert "(readout): SpanReadout(2, mode='mean', path=True, pieces='all')" in repr(small())

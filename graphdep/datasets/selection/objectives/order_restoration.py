@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 from graphdep.data import EncodedUtterance, NodeType, selection_data
-from graphdep.data.selection_data import fitting
+from graphdep.data.encoded import fitting
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.selection.objectives.dialogue import Dialogue
 from graphdep.datasets.selection.objectives.objective import Objective, as_kind

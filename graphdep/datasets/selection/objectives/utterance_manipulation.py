@@ -6,7 +6,7 @@ import torch
 from torch_geometric.data import Data
 
 from graphdep.data import EncodedUtterance
-from graphdep.data.manipulation_data import deletion_data, insertion_data, most_turns, search_data
+from graphdep.data.encoded import deletion_data, insertion_data, most_turns, search_data
 from graphdep.datasets.base.draw import Draw
 from graphdep.datasets.selection.objectives.dialogue import Dialogue
 from graphdep.datasets.selection.objectives.objective import Objective, as_kind
