@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from graphdep import Sentence
 from graphdep.parsing import enhanced as pybart_rules
-from graphdep.transforms import registry
+from graphdep.transforms import presets as registry
 from tests.kit.strategies import constituents_of
 from tests.kit.tiny_corpora import write_tiny_sick, write_tiny_sst
 

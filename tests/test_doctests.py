@@ -20,7 +20,7 @@ import torch
 
 import graphdep
 from graphdep.training import TrainConfig, train
-from graphdep.transforms import registry
+from graphdep.transforms import presets as registry
 from tests.kit import tiny_corpora
 from tests.kit.tiny_corpora import (
     write_tiny_aspects,

@@ -26,7 +26,7 @@ def import_edges(name: str) -> str:
     """
     if ":" not in name:
         return name
-    from graphdep.transforms.registry import OBJECT, is_known, register_edges
+    from graphdep.transforms.presets import OBJECT, is_known, register_edges
 
     if is_known(name):
         return name

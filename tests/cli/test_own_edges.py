@@ -9,7 +9,8 @@ import pytest
 
 from graphdep.cli.own_edges import import_edges
 from graphdep.training import TrainConfig
-from graphdep.transforms import registry, resolve
+from graphdep.transforms import presets as registry
+from graphdep.transforms import resolve
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 

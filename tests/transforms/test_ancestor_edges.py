@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphdep import Sentence, to_data
 from graphdep.testing import assert_batch_law
 from graphdep.transforms import AncestorEdges, Nodes, SelfLoops
-from graphdep.transforms._forest import euler_tour
+from graphdep.transforms.edge_set import euler_tour
 from tests.kit.strategies import example_lists, examples
 from tests.kit.trees import SlowTree, attended
 

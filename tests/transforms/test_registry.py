@@ -24,8 +24,8 @@ from graphdep.transforms import (
     register_edges,
     resolve,
 )
-from graphdep.transforms._identity import identity, same_edges
-from graphdep.transforms.registry import UnknownEdgesError, check_known, is_known, name_of
+from graphdep.transforms.fingerprint import identity, same_edges
+from graphdep.transforms.presets import UnknownEdgesError, check_known, is_known, name_of
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 
@@ -317,7 +317,7 @@ def test_options_are_a_part_of_an_identity(identity_of):
 
 def test_an_identity_is_that_of_another_process(identity_of, tmp_path):
     told = identity_of()
-    code = "from pkg_mine import Near\nfrom graphdep.transforms._identity import identity\n"
+    code = "from pkg_mine import Near\nfrom graphdep.transforms.fingerprint import identity\n"
     code += "print(identity(Near()))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [tmp_path / "1", *sys.path]))}
     env |= {"PYTHONWARNINGS": "ignore", "PYTHONHASHSEED": "7"}

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from graphdep.nn.models._utterances import root_nodes, utterance_of, words_of
 from graphdep.sentence.sentence import RULES
-from graphdep.transforms._ranges import expand_ranges
+from graphdep.transforms.nodes import expand_ranges
 from graphdep.vocab import PhraseVocab
 
 WHOLE = PhraseVocab()["ROOT"]

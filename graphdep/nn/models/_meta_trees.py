@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from graphdep.nn.models._binary_levels import BinaryLevels, States
 from graphdep.nn.models._binary_trees import BinaryTrees
 from graphdep.nn.models.constituent_encoder import ConstituentEncoder
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 CELLS = ("lstm", "rnn")
 _Children = tuple[Tensor | None, ...]

@@ -12,7 +12,7 @@ from graphdep.nn.models._binary_levels import BinaryLevels
 from graphdep.nn.models._binary_trees import BinaryTrees, binary_trees, check_rule
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 
 class ConstituentEncoder(TextEncoder):

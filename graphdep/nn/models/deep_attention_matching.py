@@ -12,7 +12,7 @@ from graphdep.nn.models._attentive_module import AttentiveModule
 from graphdep.nn.models._match_images import padded_images
 from graphdep.nn.models._turn_pairs import TurnPairs
 from graphdep.nn.models.matching_model import MatchingModel, logit_of
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 FORMS = ("paper", "code")
 _FILTERS = (32, 16)

@@ -17,7 +17,7 @@ from graphdep.nn.models.context_encoder import ContextEncoder
 from graphdep.nn.models.memory import Memory
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 OBJECTIVES = ("mur", "duor")
 

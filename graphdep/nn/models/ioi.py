@@ -16,7 +16,7 @@ from graphdep.nn.models._match_images import padded_images
 from graphdep.nn.models._turn_accumulator import TurnAccumulator
 from graphdep.nn.models._turn_pairs import TurnPairs
 from graphdep.nn.models.matching_model import MatchingModel, logit_of
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 FORMS = ("paper", "code")
 OBJECTIVES = ("local", "global")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 
 class LinearChainCRF(nn.Module):

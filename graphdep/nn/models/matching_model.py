@@ -12,7 +12,7 @@ from torch_geometric.nn.inits import reset
 
 from graphdep.nn.models._turn_pairs import TurnPairs, last_turns, turn_pairs
 from graphdep.nn.models.node_embedding import NodeEmbedding
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 from graphdep.vocab import UNK_ID
 
 

@@ -10,7 +10,7 @@ from graphdep.nn.models._match_images import MatchImages
 from graphdep.nn.models._turn_accumulator import TurnAccumulator
 from graphdep.nn.models._turn_pairs import TurnPairs, gru_states, last_states
 from graphdep.nn.models.matching_model import MatchingModel, logit_of
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 
 class SMN(MatchingModel):

@@ -8,9 +8,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
 from graphdep.transforms import Nodes
-from graphdep.transforms._options import choice, count
-from graphdep.transforms._span_path import in_span, path_words, top_words
 from graphdep.transforms.nodes import check_pieces
+from graphdep.transforms.phrases import in_span, path_words, top_words
+from graphdep.transforms.presets import choice, count
 
 MODES = ("mean", "top")
 

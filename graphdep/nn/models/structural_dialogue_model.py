@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from graphdep.nn.models.selection_model import Loss, SelectionModel, selected_pairs
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 from graphdep.vocab import RelationVocab
 
 SUBJECTS = ("nsubj", "csubj", "expl")

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from graphdep.nn.models._binary_trees import BinaryTrees
 from graphdep.nn.models._meta_trees import MetaTreeEncoder
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 from graphdep.vocab import PhraseVocab
 from graphdep.vocab.vocab import UPOS
 

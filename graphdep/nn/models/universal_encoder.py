@@ -14,7 +14,7 @@ from graphdep.nn.models._utterances import root_nodes, utterance_of, with_positi
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
 from graphdep.nn.models.transformer_layer import TransformerLayer
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 VARIANTS = ("transformer", "dan")
 

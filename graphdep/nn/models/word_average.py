@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from graphdep.nn.models._utterances import root_nodes, utterance_of, word_mean, words_of
 from graphdep.nn.models.node_embedding import NodeEmbedding
 from graphdep.nn.models.text_encoder import TextEncoder
-from graphdep.transforms._options import count
+from graphdep.transforms.presets import count
 
 
 class WordAverage(TextEncoder):

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 from torch_geometric.utils import scatter
 
-from graphdep.transforms._hash import example_hash, mix
+from graphdep.transforms.controls import example_hash, mix
 from graphdep.transforms.nodes import Nodes
 
 

@@ -10,7 +10,7 @@ from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
 from graphdep.nn.models.speaker_selection_model import SPEAKERS
-from graphdep.transforms._options import choice
+from graphdep.transforms.presets import choice
 
 
 class Speakers(BaseTransform):

@@ -17,7 +17,7 @@ from graphdep.training.family.published import Published
 from graphdep.training.family.structure_rows import StructureRows
 from graphdep.training.family.task import Task
 from graphdep.training.family.train_config import TrainConfig
-from graphdep.transforms.registry import is_own
+from graphdep.transforms.presets import is_own
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

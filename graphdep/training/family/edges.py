@@ -14,7 +14,7 @@ from graphdep.data import to_data
 from graphdep.sentence import Sentence
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.family.tree_controls import NOISY_TREES, PARSED
-from graphdep.transforms._identity import with_marks
+from graphdep.transforms.fingerprint import with_marks
 from graphdep.vocab import RelationVocab, Vocab
 
 EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")

@@ -12,7 +12,7 @@ from graphdep.training.family.pretrained_settings import PretrainedSettings
 from graphdep.training.family.scratch_settings import CONVS, ScratchSettings
 from graphdep.training.family.setting import setting
 from graphdep.transforms import PHRASE_PRESETS, PRESETS, preset_options
-from graphdep.transforms.registry import is_own
+from graphdep.transforms.presets import is_own
 
 _LINKS = ("both", "to_word", "to_relation", "none")
 _POSITIONS = ("sequence", "dependent", "zero", "none")

@@ -13,7 +13,7 @@ from graphdep.nn import attention as A
 from graphdep.sentence import Sentence
 from graphdep.training.family.edges import EDGE_OPTIONS, node_options
 from graphdep.training.family.encoder_settings import ADDING_NODES, EncoderSettings
-from graphdep.transforms._identity import phrase_probe, with_marks
+from graphdep.transforms.fingerprint import phrase_probe, with_marks
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
 
 if TYPE_CHECKING:

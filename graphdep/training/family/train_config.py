@@ -20,7 +20,7 @@ from graphdep.training.family.setting import Marked, Told, setting
 from graphdep.training.family.settings import check_type
 from graphdep.training.family.tree_controls import CONTROL_TREES, check_trees
 from graphdep.training.family.usual_words import USUAL_WORDS
-from graphdep.transforms.registry import check_known, edge_names, is_known, is_own, preset_options, resolve
+from graphdep.transforms.presets import check_known, edge_names, is_known, is_own, preset_options, resolve
 
 _TREES = ("parser", "gold", *CONTROL_TREES)
 _COMPLETE = ("transformer", "transformer-utterance")  # edges that know no tree
@@ -446,7 +446,7 @@ class TrainConfig:
         """The settings that name edges of your own, and what those are: how they print, and a digest of
         their code, their options and what they do.
         """
-        from graphdep.transforms._identity import identity
+        from graphdep.transforms.fingerprint import identity
 
         names = {setting: getattr(self, setting) for setting in self.edge_settings}
         return {setting: identity(resolve(name)) for setting, name in names.items() if name and is_own(name)}

@@ -25,7 +25,7 @@ from graphdep.training.family.parts import Parts
 from graphdep.training.family.train_config import TrainConfig
 from graphdep.training.runner.given_edges import with_edges
 from graphdep.training.runner.model_folder import read_model_folder
-from graphdep.transforms.registry import UnknownEdgesError
+from graphdep.transforms.presets import UnknownEdgesError
 from graphdep.vocab import RelationVocab, Vocab
 from graphdep.vocab.pieces import vocab_from_state
 

@@ -21,7 +21,7 @@ from graphdep.training.runner.batch_bar import ScoringBar
 from graphdep.training.runner.checkpoint import RunState, load_task
 from graphdep.training.runner.predictions import PREDICTIONS, write_predictions
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
-from graphdep.transforms.registry import UnknownEdgesError
+from graphdep.transforms.presets import UnknownEdgesError
 
 
 def evaluate(

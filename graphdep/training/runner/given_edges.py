@@ -8,8 +8,8 @@ from typing import Any
 from torch_geometric.transforms import BaseTransform
 
 from graphdep.transforms import resolve
-from graphdep.transforms._identity import identity, same_edges
-from graphdep.transforms.registry import is_known, name_of
+from graphdep.transforms.fingerprint import identity, same_edges
+from graphdep.transforms.presets import is_known, name_of
 
 _DIGITS = "; the digits are of code, options and what they do"
 

@@ -42,7 +42,7 @@ from graphdep.training.runner.processes import Processes
 from graphdep.training.runner.run_checkpoint import RunCheckpoint
 from graphdep.training.runner.run_file import RESULT, RUN_FILE, write_run
 from graphdep.training.runner.trainer import interruptible, make_trainer, quiet
-from graphdep.transforms.registry import UnknownEdgesError
+from graphdep.transforms.presets import UnknownEdgesError
 from graphdep.version import __version__
 
 if TYPE_CHECKING:

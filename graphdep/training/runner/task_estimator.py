@@ -40,7 +40,7 @@ from graphdep.training.runner.predictor import (
     resolve_device,
 )
 from graphdep.training.runner.run import run_folder, train_model
-from graphdep.transforms.registry import as_given, name_of
+from graphdep.transforms.presets import as_given, name_of
 
 _SCRATCH = (None, "transformer")
 

@@ -13,16 +13,9 @@ from torch_geometric.transforms import BaseTransform, Compose
 
 from graphdep import SentenceEncoder, SequenceClassifier
 from graphdep.training import load_task
-from graphdep.transforms import (
-    CompleteEdges,
-    DependencyEdges,
-    RandomTree,
-    SelfLoops,
-    register_edges,
-    registry,
-    resolve,
-)
-from graphdep.transforms.registry import UnknownEdgesError
+from graphdep.transforms import CompleteEdges, DependencyEdges, RandomTree, SelfLoops, register_edges, resolve
+from graphdep.transforms import presets as registry
+from graphdep.transforms.presets import UnknownEdgesError
 from tests.kit.tiny_encoder import write_tiny_encoder
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")

@@ -21,9 +21,9 @@ from graphdep.transforms import (
     RootEdges,
     SelfLoops,
     register_edges,
-    registry,
 )
-from graphdep.transforms.registry import UnknownEdgesError
+from graphdep.transforms import presets as registry
+from graphdep.transforms.presets import UnknownEdgesError
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 

@@ -1,4 +1,4 @@
-"""What a transform is, in a text that another process gives it again."""
+"""What a transform does, as a text that is equal in every process."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.data import to_data
-from graphdep.sentence import Sentence
-from graphdep.vocab import RelationVocab, Vocab
+from graphdep.data.node_table import to_data
+from graphdep.sentence.sentence import Sentence
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import Vocab
 
 
 def identity(edges: BaseTransform) -> str:
