@@ -15,7 +15,7 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.nn import models as M
 from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
 from graphdep.nn.conv import AttentionConv
-from graphdep.nn.conv._message_sender import _places
+from graphdep.nn.conv.attention_conv import _places
 from graphdep.nn.explain import ExplainableModel
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens

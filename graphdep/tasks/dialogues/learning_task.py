@@ -11,7 +11,7 @@ from torch_geometric.utils import segment
 
 from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
 from graphdep.nn.models import DialogueModel
-from graphdep.nn.models.dialogue_model import target_bounds
+from graphdep.nn.models.dialogue import target_bounds
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 from graphdep.training.family.splits import Splits
 from graphdep.vocab import EOU

@@ -13,7 +13,7 @@ from graphdep.datasets.base.targets import UNSCORED
 from graphdep.metrics import Metric
 from graphdep.metrics.scores import NOTHING
 from graphdep.nn.models import LinearChainCRF, TokenModel
-from graphdep.nn.models.token_model import word_nodes
+from graphdep.nn.models.heads import word_nodes
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
 

@@ -42,7 +42,7 @@ class PostTrainingFamily(TaskFamily):
     default_models = ("bert-fp",)
     of = "post-training"
     gives = "an encoder"
-    used_by = "its folder `encoder`, which graphdep.nn.pretrained.load_encoder takes"
+    used_by = "its folder `encoder`, which graphdep.nn.pretrained.loading takes"
     columns: ClassVar[Mapping[str, tuple[str, ...]]] = COLUMNS
     floor_reads = ()
     files = (ENCODER,)
@@ -104,7 +104,7 @@ class PostTrainingFamily(TaskFamily):
         load_masked_word_head(cast("PostTrainingTask", task).model.words, config.encoder)
 
     def finish(self, task: LearningTask, folder: Path) -> None:
-        """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder`, whole or not at all."""
+        """Writes the encoder for :func:`~graphdep.nn.pretrained.loading`, whole or not at all."""
         from graphdep.training.family.pretrained import backbone_of
 
         part = folder / f"{ENCODER}.part"

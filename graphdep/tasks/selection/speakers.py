@@ -9,7 +9,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
-from graphdep.nn.models.speaker_selection_model import SPEAKERS
+from graphdep.nn.models.selection import SPEAKERS
 from graphdep.transforms.presets import choice
 
 

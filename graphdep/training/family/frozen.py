@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import scatter
 
 from graphdep.data import NodeType
-from graphdep.nn.models._single_texts import read_texts, texts_of
+from graphdep.nn.models.transformer import read_texts, texts_of
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

@@ -13,7 +13,7 @@ from graphdep.explorer.word_nodes import WordNodes
 from graphdep.io.limits import check_texts
 from graphdep.nn.conv import SIAConv
 from graphdep.nn.models import FrozenEncoder, TreeTransformer
-from graphdep.nn.models.text_encoder import TextEncoder
+from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
 from graphdep.training.family.by_task import family_of

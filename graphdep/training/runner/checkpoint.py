@@ -75,7 +75,7 @@ class RunState:
         data: Digest and sizes of what it was trained on.
         vector_dim: Size of the word vectors it started from. (default: :obj:`None`)
         pretrained: What a pretrained encoder is beside its weights
-            (:func:`~graphdep.nn.pretrained.encoder_state`), so that a checkpoint needs no other file.
+            (:func:`~graphdep.nn.pretrained.loading`), so that a checkpoint needs no other file.
             (default: :obj:`None`)
         labels: The names of its classes, by their numbers; :obj:`None` where there are none.
             (default: :obj:`None`)

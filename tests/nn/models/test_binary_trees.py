@@ -7,8 +7,7 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, Vocab, to_data
-from graphdep.nn.models._binary_levels import BinaryLevels
-from graphdep.nn.models._binary_trees import BinaryTrees, binary_trees, check_rule
+from graphdep.nn.models.baselines.constituent_trees import BinaryLevels, BinaryTrees, binary_trees, check_rule
 from graphdep.sentence import binarize
 from graphdep.vocab import PhraseVocab
 from tests.kit.trees import bracketed_sentence

@@ -26,7 +26,7 @@ from graphdep.nn.models import (
     NodeEmbedding,
     ReCoSa,
 )
-from graphdep.nn.models.context_encoder import example_bounds
+from graphdep.nn.models.transformer import example_bounds
 from graphdep.testing import assert_same_batch
 from graphdep.transforms import resolve
 from tests.kit.trees import random_sentence

@@ -15,8 +15,8 @@ from graphdep.nn.models import (
     RelatednessHead,
     SentenceModel,
     SentencePairModel,
-    _single_texts,
 )
+from graphdep.nn.models import transformer as _single_texts
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from tests.kit.tiny_encoder import write_tiny_encoder
 

@@ -10,7 +10,7 @@ from torch_geometric.data import Batch, Data
 from graphdep import NodeType, RelationVocab, Sentence, Vocab, to_data
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.nn.models import ClassificationHead, DependencyTransformer, SentenceModel, TextEncoder
-from graphdep.nn.models.selection_model import cls_nodes
+from graphdep.nn.models.selection import cls_nodes
 from graphdep.parsing.parser import ChainParser as Chains
 from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens

@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import Sentence, Vocab, to_data
 from graphdep.nn.models import ConstituencyTreeTransformer, DependencyTreeTransformer
-from graphdep.nn.models._branch_attention import BranchAttention
+from graphdep.nn.models.baselines.tree_transformer import BranchAttention
 from tests.kit.trees import bracketed_sentence, random_sentence
 
 VOCAB = Vocab("abcdefgh")

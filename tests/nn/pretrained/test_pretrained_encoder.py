@@ -457,7 +457,7 @@ def test_enhanced_arcs_are_made_where_there_are_none(make, monkeypatch):
         asked.append((len(trees), level))
         return [Graphs()._graph(tree.form) for tree in trees]
 
-    monkeypatch.setattr("graphdep.nn.pretrained.pretrained_encoder.enhance", enhanced)
+    monkeypatch.setattr("graphdep.nn.pretrained.encoder.enhance", enhanced)
     texts = ["a hotel room", ("new low rooms", "a b c")]
     assert encoder.to_data(texts, Halves(), roots="first").arc_index.size(1) == 6
     assert encoder.to_data(texts, Halves(), arcs="enhanced").arc_index.size(1) == 9

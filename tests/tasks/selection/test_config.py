@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from graphdep.nn.conv.sia_conv import MASKS
-from graphdep.nn.models.selection_model import READOUTS
-from graphdep.nn.models.sia import BLOCKS
+from graphdep.nn.models.selection import BLOCKS, READOUTS
 from graphdep.tasks.selection.config import SelectionConfig
 
 

@@ -9,9 +9,8 @@ import torch
 
 from graphdep import ResponseSelector
 from graphdep.nn.models import MatchingModel
-from graphdep.nn.models._turn_accumulator import ACCUMULATIONS
-from graphdep.nn.models.deep_attention_matching import FORMS
-from graphdep.nn.models.ioi import OBJECTIVES
+from graphdep.nn.models.baselines.deep_matching import DAM_FORMS, OBJECTIVES
+from graphdep.nn.models.baselines.matching import ACCUMULATIONS
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.matching_build import build_matching_model
 from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
@@ -37,7 +36,7 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def test_choices_are_those_of_the_layers() -> None:
     """Settings do not import them."""
     assert SelectionConfig.choices["accumulation"] == ACCUMULATIONS
-    assert SelectionConfig.choices["matching_form"] == FORMS
+    assert SelectionConfig.choices["matching_form"] == DAM_FORMS
     assert SelectionConfig.choices["block_objective"] == OBJECTIVES
 
 

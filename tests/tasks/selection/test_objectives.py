@@ -17,8 +17,7 @@ from graphdep import ResponseSelector, attention_map
 from graphdep.cli import app
 from graphdep.datasets.selection.objectives.order_restoration import FORMS
 from graphdep.nn.models import SIA
-from graphdep.nn.models.speaker_selection_model import SPEAKERS
-from graphdep.nn.models.utterance_manipulation_model import LOSSES
+from graphdep.nn.models.selection import LOSSES, SPEAKERS
 from graphdep.tasks.selection.objective_settings import OBJECTIVES, ObjectiveSettings
 from graphdep.tasks.selection.splits import EpochKeys
 from graphdep.training import TrainConfig, load_splits, load_task, train

@@ -8,7 +8,7 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep import SentenceEncoder, attention_map
-from graphdep.nn.models import _single_texts
+from graphdep.nn.models import transformer as _single_texts
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.sentences.predictor import Predictor
 from graphdep.training import TrainConfig, load_splits, load_task, train
