@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphdep import Sentence
-from graphdep.datasets.labels.propbank.ewt_sentences import SKELETON, read_ewt
+from graphdep.datasets.labels.propbank import SKELETON, read_ewt
 from graphdep.io import read_ptb
 from graphdep.parsing import resolve_parser
 from graphdep.parsing.bundled import BUNDLED

@@ -125,7 +125,7 @@ def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
             raise ValueError(f"--text-columns is for files that have columns (got {source!r})")
         lines = read_lines(source)
         return lines, [f"{source}:{number}" for number in range(1, len(lines) + 1)]
-    from graphdep.datasets.base.text_rows import column_names, read_text_rows
+    from graphdep.datasets.base.rows import column_names, read_text_rows
 
     if text_columns is None:
         names = ", ".join(column_names(Path(source)))

@@ -149,7 +149,7 @@ def _check_files(source: str | None, output: Path | None, checkpoint: Path, text
         return
     Path(source).stat()
     if text_columns is not None and kind in (".csv", ".tsv"):
-        from graphdep.datasets.base.text_rows import check_columns
+        from graphdep.datasets.base.rows import check_columns
 
         check_columns(Path(source), [name.strip() for name in text_columns.split(",")])
 

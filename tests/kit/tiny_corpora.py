@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.labels.bio import Span
-from graphdep.datasets.sentences.glue_files import CORPORA, GLUECorpus
+from graphdep.datasets.glue import CORPORA, GLUECorpus
+from graphdep.datasets.labels.words import Span
 from graphdep.io import format_conllu, read_conllu, write_conllu
 from graphdep.sentence import Sentence
 

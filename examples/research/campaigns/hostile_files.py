@@ -187,7 +187,7 @@ def _no_more_than(size: int) -> Iterator[None]:
 def pickle_in_a_processed_corpus(place: Place) -> None:
     import io
 
-    from graphdep.datasets.base.storage import FORMAT, load_examples
+    from graphdep.datasets.base.parsed import FORMAT, load_examples
 
     buffer = io.BytesIO()
     torch.save({"x": Evil(place.canary)}, buffer)
@@ -342,7 +342,7 @@ def leftovers_that_are_links(place: Place) -> None:
 
 
 def entities_in_xml(place: Place) -> None:
-    from graphdep.datasets.spans.aspect_terms import read_aspect_terms
+    from graphdep.datasets.spans.corpora import read_aspect_terms
 
     bomb = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
     for entity in ('<!ENTITY x SYSTEM "file:///etc/passwd">', f'<!ENTITY a0 "x">{bomb}<!ENTITY x "&a11;">'):

@@ -117,9 +117,8 @@ _YAML = (
 
 def _texts(folder: Path) -> list[Reader]:
     """Trees, brackets, roles and settings."""
-    from graphdep.datasets.labels.propbank.propbank_skeletons import read_skeletons
-    from graphdep.datasets.labels.propbank.up_sentences import read_up
-    from graphdep.datasets.spans.aspect_terms import read_aspect_terms
+    from graphdep.datasets.labels.propbank import read_skeletons, read_up
+    from graphdep.datasets.spans.corpora import read_aspect_terms
     from graphdep.io import read_conllu, read_ptb
     from graphdep.parsing import resolve_parser
     from graphdep.training.runner.run_file import read_run
@@ -165,10 +164,9 @@ def _plus(merged: bytes) -> bytes:
 
 def _tables(folder: Path) -> list[Reader]:
     """Rows: texts, spans, words, responses, predictions, and the layouts of corpora."""
-    from graphdep.datasets.base.text_rows import read_text_rows
-    from graphdep.datasets.labels.own.word_columns import read_word_columns
-    from graphdep.datasets.sentences.sick import read_sick
-    from graphdep.datasets.sentences.sst_trees import read_sst_trees
+    from graphdep.datasets.base.rows import read_text_rows
+    from graphdep.datasets.labels.words import read_word_columns
+    from graphdep.datasets.sentences import read_sick, read_sst_trees
     from graphdep.human_eval.sheets import read_replies
     from graphdep.training.runner.metrics_file import read_metrics
     from graphdep.training.runner.predictions import read_predictions
@@ -375,7 +373,7 @@ def _caches(folder: Path) -> list[Reader]:
 
 
 def _examples(processed: Path) -> list[Reader]:
-    from graphdep.datasets.base.storage import FORMAT, load_examples
+    from graphdep.datasets.base.parsed import FORMAT, load_examples
 
     data = processed.read_bytes()
     start = len(FORMAT) + 1 + hashlib.sha256().digest_size

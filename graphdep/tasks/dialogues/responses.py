@@ -10,7 +10,7 @@ from typing import Any
 
 from torch_geometric.loader import DataLoader
 
-from graphdep.datasets.dialogues.dialogue_dataset import DialogueDataset
+from graphdep.datasets.dialogues import DialogueDataset
 from graphdep.io import atomic_path
 from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.tasks.dialogues.config import DialogueConfig

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from graphdep.datasets.labels.column import Column
-from graphdep.datasets.labels.probes.probe_functions import DEFAULT_FUNCTION, PROBE_FUNCTIONS
+from graphdep.datasets.labels.probe_corpus import DEFAULT_FUNCTION, PROBE_FUNCTIONS
+from graphdep.datasets.labels.words import Column
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
 from graphdep.training.family.lookup import resolve_task

@@ -19,7 +19,7 @@ from graphdep.training.family.word_family import WordFamily
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from graphdep.datasets.labels.label_dataset import LabelDataset
+    from graphdep.datasets.labels.base import LabelDataset
     from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.sentence import Sentence

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from graphdep.datasets.base.targets import UNSCORED
+from graphdep.datasets.base.rows import UNSCORED
 from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
 from graphdep.training.family.counted import look_up

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from graphdep.datasets.base.draw import spread_rows
-from graphdep.datasets.base.targets import UNKNOWN
+from graphdep.datasets.base.rows import UNKNOWN, spread_rows
 from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.floors import labelled_words
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.targets import UNSCORED
+from graphdep.datasets.base.rows import UNSCORED
 from graphdep.metrics import Metric
 from graphdep.metrics.scores import NOTHING
 from graphdep.nn.models import LinearChainCRF, TokenModel

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphdep.datasets.labels.bio import OUTSIDE
-from graphdep.datasets.labels.column import mark_column
-from graphdep.datasets.labels.own.own_sentences import KEYED_FILES, check_label_file
+from graphdep.datasets.labels.words import KEYED_FILES, OUTSIDE, check_label_file, mark_column
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.scoring import SCHEMES

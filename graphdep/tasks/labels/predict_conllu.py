@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from graphdep.datasets.labels.column import Column
-from graphdep.datasets.labels.own.own_sentences import marked_word, sentence_places
+from graphdep.datasets.labels.words import Column, marked_word, sentence_places
 from graphdep.io import format_conllu, read_conllu
 from graphdep.io.limits import plural
 from graphdep.sentence import Sentence

@@ -6,10 +6,8 @@ import json
 from typing import cast
 
 from graphdep.datasets.base.raw import row_error
-from graphdep.datasets.base.row_keys import check_keys
-from graphdep.datasets.base.row_words import row_tree, row_words
-from graphdep.datasets.base.text_rows import TextRow, read_text_rows
-from graphdep.datasets.labels.own.own_sentences import KEYS, row_mark
+from graphdep.datasets.base.rows import TextRow, check_keys, read_text_rows, row_tree, row_words
+from graphdep.datasets.labels.words import KEYS, row_mark
 from graphdep.io.limits import plural
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence import Sentence

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphdep.datasets.base.targets import UNKNOWN
-from graphdep.datasets.labels.bio import OUTSIDE, spans_of
+from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.labels.words import OUTSIDE, spans_of
 from graphdep.metrics.scores import EXACT, NOTHING, SPAN, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, label_table
 
 SCHEMES = ("words", "bio")

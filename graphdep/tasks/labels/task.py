@@ -21,7 +21,7 @@ _ALL = (WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, EXACT)
 class WordLabels(Task):
     """A label for each word of a sentence, or for some of them, or for the words as a marked one sees them.
 
-    Its dataset is a :class:`~graphdep.datasets.labels.label_dataset.LabelDataset`.
+    Its dataset is a :class:`~graphdep.datasets.labels.base.LabelDataset`.
 
     Args:
         main: What the best epoch is chosen by, and systems are compared by: ``"accuracy"`` or ``"f1"``, each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphdep.datasets.labels.bio import OUTSIDE
+from graphdep.datasets.labels.words import OUTSIDE
 from graphdep.tasks.labels.own_task import OwnWordLabels
 from graphdep.tasks.labels.parsed_task import ParsedWordLabels
 from graphdep.tasks.labels.task import WordLabels

@@ -12,8 +12,7 @@ import torch
 from lightning import Callback
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.labels.bio import OUTSIDE, check_bio
-from graphdep.datasets.labels.labelled_words import LabelledWords
+from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, check_bio
 from graphdep.io.files import has_half_character
 from graphdep.io.limits import MAX_WORDS, check_list, shown
 from graphdep.parsing import Parser

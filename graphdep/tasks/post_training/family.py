@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from torch_geometric.data import Data
 
-    from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence

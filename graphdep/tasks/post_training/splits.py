@@ -10,8 +10,8 @@ from torch.utils.data import BatchSampler, Sampler, SequentialSampler
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
-from graphdep.datasets.post_training.positive_dialogues import positive_dialogues
-from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets.post_training import positive_dialogues
+from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.tasks.post_training.config import PostTrainingConfig
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import fingerprint_of

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.datasets.base.text_rows import Label
-    from graphdep.datasets.selection.selection_dataset import SelectionDataset
+    from graphdep.datasets.base.rows import Label
+    from graphdep.datasets.selection.dataset import SelectionDataset
     from graphdep.explorer.answer import Answer
     from graphdep.nn.models import SelectionModel
     from graphdep.nn.pretrained import PretrainedEncoder

@@ -22,12 +22,12 @@ class ObjectiveSettings:
     Args:
         objective: What is learnt beside the selection of responses, over any encoder and with or without
             layers of SIA: ``"ums"``, whose examples are those of
-            :class:`~graphdep.datasets.selection.objectives.utterance_manipulation.UtteranceManipulation` and
+            :class:`~graphdep.datasets.selection.objectives.UtteranceManipulation` and
             whose losses those of :class:`~graphdep.nn.models.UtteranceManipulationModel`; ``"ss-da"``, with
             the speakers of :class:`~graphdep.nn.models.SpeakerSelectionModel` and the pairs of
-            :class:`~graphdep.datasets.selection.objectives.dialogue_augmentation.DialogueAugmentation`;
+            :class:`~graphdep.datasets.selection.objectives.DialogueAugmentation`;
             ``"spider"``, with the examples of
-            :class:`~graphdep.datasets.selection.objectives.order_restoration.OrderRestoration` and the losses
+            :class:`~graphdep.datasets.selection.objectives.OrderRestoration` and the losses
             of :class:`~graphdep.nn.models.StructuralDialogueModel`; :obj:`None` for nothing.
             (default: :obj:`None`)
         manipulated_turns: Utterances of an example of ``"ums"`` at most. (default: :obj:`5`, as in its public

@@ -14,7 +14,7 @@ from graphdep.tasks.selection.speakers import Speakers
 from graphdep.tasks.selection.without_marks import WithoutMarks
 
 if TYPE_CHECKING:
-    from graphdep.datasets.selection.objectives.objective import Objective
+    from graphdep.datasets.selection.objectives import Objective
     from graphdep.vocab import Tokens
 
 Options = dict[str, Any]
@@ -51,7 +51,7 @@ def _manipulation_model(config: SelectionConfig, encoder: nn.Module, options: Op
 
 
 def _manipulation(config: SelectionConfig, tokens: Tokens) -> Objective:
-    from graphdep.datasets.selection.objectives.utterance_manipulation import UtteranceManipulation
+    from graphdep.datasets.selection.objectives import UtteranceManipulation
 
     return UtteranceManipulation(tokens, config.max_length, config.manipulated_turns)
 
@@ -61,7 +61,7 @@ def _speaker_model(config: SelectionConfig, encoder: nn.Module, options: Options
 
 
 def _augmentation(config: SelectionConfig, tokens: Tokens) -> Objective:
-    from graphdep.datasets.selection.objectives.dialogue_augmentation import DialogueAugmentation
+    from graphdep.datasets.selection.objectives import DialogueAugmentation
 
     return DialogueAugmentation(tokens, config.max_length, config.cuts)
 
@@ -71,7 +71,7 @@ def _structural_model(config: SelectionConfig, encoder: nn.Module, options: Opti
 
 
 def _order(config: SelectionConfig, tokens: Tokens) -> Objective:
-    from graphdep.datasets.selection.objectives.order_restoration import OrderRestoration
+    from graphdep.datasets.selection.objectives import OrderRestoration
 
     return OrderRestoration(tokens, config.max_length, config.order_form, config.order_places)
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import torch
 from torch.utils.data import BatchSampler, DataLoader, Sampler
 
-from graphdep.datasets.selection.objectives.objective_pairs import Key, ObjectivePairs
-from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets.selection.dataset import SelectionDataset
+from graphdep.datasets.selection.objectives import Key, ObjectivePairs
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.objectives import objective_of
 from graphdep.training.family.shared_batches import SharedBatches

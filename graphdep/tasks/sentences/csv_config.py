@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphdep.datasets.base.text_rows import check_columns, check_suffix
+from graphdep.datasets.base.rows import check_columns, check_suffix
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.training.family.setting import setting

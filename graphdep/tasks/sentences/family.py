@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.base.rows import Label
     from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser

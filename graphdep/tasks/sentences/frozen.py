@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
-from graphdep.datasets.base.draw import spread_rows
+from graphdep.datasets.base.rows import spread_rows
 from graphdep.metrics import ACCURACY, MSE
 from graphdep.tasks.sentences.goal import Goal
 from graphdep.training.family.frozen import frozen_vectors

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch_geometric.loader import DataLoader
 
-from graphdep.datasets.sentences.glue import GLUE
-from graphdep.datasets.sentences.glue_files import CORPORA, MAX_SCORE, corpus_folder, part_files, part_pattern
+from graphdep.datasets.glue import CORPORA, GLUE, MAX_SCORE, corpus_folder, part_files, part_pattern
 from graphdep.io.files import temporary_folder
 from graphdep.parsing import Parser
 from graphdep.training.runner.predictor import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from graphdep.datasets.base.text_rows import check_suffix, column_names, read_text_rows, rows_of_lines
+from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
 from graphdep.io.limits import plural
 from graphdep.tasks.sentences.predictor import Predictor
 from graphdep.training.family.file_prediction import FilePrediction, FileRequest

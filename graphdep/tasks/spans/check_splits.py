@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from graphdep.datasets.spans.span_dataset import SpanDataset
+from graphdep.datasets.spans.base import SpanDataset
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.training.family.splits import Splits
 

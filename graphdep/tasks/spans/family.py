@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from torch import nn
     from torch_geometric.data import Data
 
-    from graphdep.datasets.base.text_rows import Label
-    from graphdep.datasets.spans.span_dataset import SpanDataset
+    from graphdep.datasets.base.rows import Label
+    from graphdep.datasets.spans.base import SpanDataset
     from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
@@ -109,9 +109,8 @@ class SpanFamily(WordFamily):
     ) -> tuple[Data, list[Sentence]]:
         """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, and its tree."""
         from graphdep.data import trees_data
-        from graphdep.datasets.spans.mark_spans import mark_spans
-        from graphdep.datasets.spans.marked_text import mark_text, read_tags
-        from graphdep.datasets.spans.span_example import SpanExample
+        from graphdep.datasets.spans.base import mark_spans
+        from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags
         from graphdep.parsing import enhance
         from graphdep.training.family.pretrained import backbone_of
 
@@ -169,7 +168,7 @@ class SpanFamily(WordFamily):
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         import numpy as np
 
-        from graphdep.datasets.base.targets import UNKNOWN
+        from graphdep.datasets.base.rows import UNKNOWN
         from graphdep.metrics.scores import label_table
 
         task, dataset = cast("SpanTask", task), cast("SpanDataset", splits[split])

@@ -15,7 +15,7 @@ def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str, ending: s
     """Scores of two predictions: the most frequent label of the training split for every example, and for
     each example the commonest label there of what stands for its spans, or else the most frequent one
     (``<prefix>_<metric>_<ending>``). That is the way through the tree from one to the other, or of a span
-    that is alone the form of its top word (:func:`~graphdep.datasets.spans.span_key.span_key`). An example
+    that is alone the form of its top word (:func:`~graphdep.datasets.spans.rows.span_key`). An example
     that has lost a span is wrong here, too.
 
     Args:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.targets import UNKNOWN
+from graphdep.datasets.base.rows import UNKNOWN
 from graphdep.metrics import Metric
 from graphdep.metrics.scores import NOTHING
 from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from graphdep.datasets.base.text_rows import check_columns, check_suffix
-from graphdep.datasets.spans.span_rows import column_of
+from graphdep.datasets.base.rows import check_columns, check_suffix
+from graphdep.datasets.spans.rows import column_of
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.training.family.setting import setting
 

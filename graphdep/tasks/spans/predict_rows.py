@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from graphdep.datasets.base.raw import row_error
-from graphdep.datasets.base.text_rows import TextRow, read_text_rows, rows_of_lines
-from graphdep.datasets.spans.span_example import SpanExample
-from graphdep.datasets.spans.span_rows import column_of, span_row
+from graphdep.datasets.base.rows import TextRow, read_text_rows, rows_of_lines
+from graphdep.datasets.spans.rows import SpanExample, column_of, span_row
 from graphdep.io.limits import plural
 from graphdep.parsing.parser import WordLimit
 from graphdep.tasks.spans.config import SpanConfig

@@ -16,7 +16,7 @@ from lightning import Callback
 from sklearn.base import ClassifierMixin
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.spans.rows import SpanExample
 from graphdep.io.limits import MAX_WORDS, check_name, check_text
 from graphdep.parsing import Parser
 from graphdep.sentence.sentence import truncate

@@ -12,8 +12,8 @@ from torch_geometric.data import Batch, Data
 
 from graphdep import parsing
 from graphdep.data import trees_data
-from graphdep.datasets.spans.mark_spans import mark_spans
-from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.spans.base import mark_spans
+from graphdep.datasets.spans.rows import SpanExample
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence import Sentence

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphdep.datasets.spans.marked_text import mark_text, read_tags
-from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags
 from graphdep.io.limits import check_list, check_text, shown
 from graphdep.sentence import Sentence
 from graphdep.training.runner.task_estimator import plain

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from graphdep.datasets.spans.span_key import MAX_ARCS
+from graphdep.datasets.spans.rows import MAX_ARCS
 from graphdep.metrics import Metric
 from graphdep.tasks.spans.metrics import EXACT, SPAN_METRICS
 from graphdep.training.family.task import Task
@@ -19,7 +19,7 @@ OF_WORDS = "of each form of a span's top word"
 class Spans(Task):
     """A label for one or two marked spans of a sentence.
 
-    Its dataset is a :class:`~graphdep.datasets.spans.span_dataset.SpanDataset`.
+    Its dataset is a :class:`~graphdep.datasets.spans.base.SpanDataset`.
 
     Args:
         num_spans: Spans of an example, 1 or 2. (default: :obj:`2`)

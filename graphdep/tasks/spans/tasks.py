@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.datasets.spans.label_names import LABELS, NONE, OTHER, RELATIONS
+from graphdep.datasets.spans.rows import LABELS, NONE, OTHER, RELATIONS
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.tasks.spans.metrics import SPAN_METRICS
 from graphdep.tasks.spans.own_task import OwnMarkedSpans

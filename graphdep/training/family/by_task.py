@@ -10,7 +10,7 @@ from graphdep.training.family.lookup import registry
 if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.training.family.family import TaskFamily
     from graphdep.training.family.learning_task import LearningTask

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from graphdep.datasets.base.parsed_dataset import ParsedDataset
-from graphdep.datasets.base.text_rows import Label
-from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets.base.parsed import ParsedDataset
+from graphdep.datasets.base.rows import Label
+from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.training.family.lookup import resolve_task
 from graphdep.training.family.pretrained import fingerprint_of, load_pretrained
 from graphdep.training.family.splits import NO_WORDS, Splits

@@ -10,7 +10,7 @@ from torch import Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from graphdep.datasets.base.text_rows import OBJECTS
+from graphdep.datasets.base.rows import OBJECTS
 
 PREDICTION, PROBABILITIES, PROBABILITY = "prediction", "probabilities", "probability_"
 

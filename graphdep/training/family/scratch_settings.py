@@ -42,7 +42,7 @@ class ScratchSettings:
     Args:
         vocab_from: Words that have a vector of their own: those of ``"train"``, or with ``"vectors"`` also
             those of the other splits that the file of :obj:`vectors` has
-            (:class:`~graphdep.datasets.base.parsed_options.ParsedOptions`). (default: ``"train"``)
+            (:class:`~graphdep.datasets.base.parsed.ParsedOptions`). (default: ``"train"``)
         directions: Tell a relation from its inverse. (default: :obj:`True`)
         window: Words on either side of a word that ``encoder="word-average"`` takes the mean of, as well.
             (default: :obj:`0`)

@@ -13,9 +13,9 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, Sampler, Sequent
 from torch_geometric.loader import DataLoader as GraphLoader
 
 from graphdep.data import StoredBatches
-from graphdep.datasets.base.parsed_dataset import ParsedDataset
-from graphdep.datasets.base.text_rows import Label
-from graphdep.datasets.selection.selection_dataset import SelectionDataset
+from graphdep.datasets.base.parsed import ParsedDataset
+from graphdep.datasets.base.rows import Label
+from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.training.family.learning_task import epoch_seed
 from graphdep.training.family.shared_batches import SharedBatches
 from graphdep.training.family.token_batches import TokenBatchSampler

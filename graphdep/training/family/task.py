@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphdep.datasets.base.known_options import option_names
+from graphdep.datasets.base.rows import option_names
 
 if TYPE_CHECKING:
-    from graphdep.datasets.base.parsed_dataset import ParsedDataset
+    from graphdep.datasets.base.parsed import ParsedDataset
     from graphdep.metrics import Metric
 
 

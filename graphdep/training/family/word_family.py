@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.datasets.base.parsed_dataset import ParsedDataset
-    from graphdep.datasets.base.text_rows import Label
+    from graphdep.datasets.base.parsed import ParsedDataset
+    from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
@@ -91,7 +91,7 @@ class WordFamily(TaskFamily):
 
 def _limited(splits: Splits, limit: int) -> Splits:
     """The splits with so many examples each at most, those to train on aside."""
-    from graphdep.datasets.base.draw import spread_rows
+    from graphdep.datasets.base.rows import spread_rows
 
     datasets, notes = dict(splits.datasets), []
     for name in splits.datasets.keys() - {"train"}:

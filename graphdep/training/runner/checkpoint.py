@@ -14,7 +14,7 @@ from lightning.fabric.plugins.io import TorchCheckpointIO
 from torch import Tensor
 from torch_geometric.transforms import BaseTransform
 
-from graphdep.datasets.base.text_rows import Label
+from graphdep.datasets.base.rows import Label
 from graphdep.io import atomic_path
 from graphdep.io.files import BEST as BEST
 from graphdep.io.files import check_archive, find_checkpoint

@@ -20,7 +20,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep import NodeType, RelationVocab, Vocab
 from graphdep.data import EncodedUtterance, text_data
 from graphdep.datasets import SICK, UDTreebank
-from graphdep.datasets.base.storage import _MAGIC, load_examples
+from graphdep.datasets.base.parsed import _MAGIC, load_examples
 from graphdep.io import read_conllu
 
 ROWS = [("1", "A dog sees a bird", "A man sleeps", "1", "NEUTRAL")]

@@ -18,9 +18,8 @@ from torch_geometric.loader import DataLoader
 from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets import Ubuntu
-from graphdep.datasets.selection.store import selection_builder
-from graphdep.datasets.selection.store.selection_addition import Addition
-from graphdep.datasets.selection.store.selection_store import SelectionStore
+from graphdep.datasets.selection import builder as selection_builder
+from graphdep.datasets.selection.store import Addition, SelectionStore
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.transforms import resolve

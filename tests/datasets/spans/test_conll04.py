@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import CoNLL04
-from graphdep.datasets.spans.conll04 import read_conll04
+from graphdep.datasets.spans.corpora import read_conll04
 from tests.kit.tiny_corpora import write_tiny_conll04
 
 SENTENCE = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphdep.datasets import SemEval2014Aspects
-from graphdep.datasets.spans.aspect_terms import read_aspect_terms
+from graphdep.datasets.spans.corpora import read_aspect_terms
 from tests.kit.tiny_corpora import write_tiny_aspects
 
 TERMS = (

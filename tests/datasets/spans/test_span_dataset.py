@@ -11,8 +11,8 @@ from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
 
 from graphdep import Sentence
-from graphdep.datasets.spans.span_dataset import SpanDataset
-from graphdep.datasets.spans.span_example import SpanExample
+from graphdep.datasets.spans.base import SpanDataset
+from graphdep.datasets.spans.rows import SpanExample
 
 TREE = Sentence(["A", "dog", "bites", "a", "man"], [2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"])
 OTHER = Sentence(["It", "rains"], [2, 0], ["nsubj", "root"])

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader as PlainLoader
 from torch.utils.data import DistributedSampler
 from torch_geometric.data import Batch
 
-from graphdep.datasets.labels.bio import bio_of, spans_of
+from graphdep.datasets.labels.words import bio_of, spans_of
 from graphdep.tasks import family_of
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.tasks.labels.presets import LABEL_MODELS

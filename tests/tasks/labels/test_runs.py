@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from graphdep.cli import app
-from graphdep.datasets.labels.column import Column
+from graphdep.datasets.labels.words import Column
 from graphdep.io import read_conllu
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.runner.predictions import read_predictions

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.base.targets import UNKNOWN
-from graphdep.datasets.labels.bio import bio_of, spans_of
+from graphdep.datasets.base.rows import UNKNOWN
+from graphdep.datasets.labels.words import bio_of, spans_of
 from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords, bio_tables
 

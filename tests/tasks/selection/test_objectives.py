@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from graphdep import ResponseSelector, attention_map
 from graphdep.cli import app
-from graphdep.datasets.selection.objectives.order_restoration import FORMS
+from graphdep.datasets.selection.objectives import FORMS
 from graphdep.nn.models import SIA
 from graphdep.nn.models.selection import LOSSES, SPEAKERS
 from graphdep.tasks.selection.objective_settings import OBJECTIVES, ObjectiveSettings

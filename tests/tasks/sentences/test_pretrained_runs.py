@@ -134,7 +134,7 @@ def test_learned_relations_are_in_the_checkpoint(short, corpus, tmp_path, monkey
             for number, s in enumerate(sentences)
         ]
 
-    monkeypatch.setattr("graphdep.datasets.base.text_dataset.enhance", enhanced)
+    monkeypatch.setattr("graphdep.datasets.base.parsed.enhance", enhanced)
     settings = {**corpus, **short, "task": "sick-e", "arcs": "enhanced++"}
     result = train(TrainConfig.of("bert-dam", **settings), tmp_path)
     state = load_task(tmp_path / "best.ckpt")[1]

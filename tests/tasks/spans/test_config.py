@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.datasets.spans.label_names import LABELS, OTHER, RELATIONS, UNDIRECTED
+from graphdep.datasets.spans.rows import LABELS, OTHER, RELATIONS, UNDIRECTED
 from graphdep.tasks import family_of, resolve_task
 from graphdep.tasks.spans.tasks import COLUMNS, TASKS
 from graphdep.training import TrainConfig

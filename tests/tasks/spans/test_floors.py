@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from graphdep.datasets.spans.span_key import span_key
+from graphdep.datasets.spans.rows import span_key
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.parsing import resolve_parser
 from graphdep.tasks import family_of

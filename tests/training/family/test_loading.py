@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from graphdep.datasets.labels.propbank.propbank_ewt import PropBankEWT
-from graphdep.datasets.sentences import csv_texts
-from graphdep.datasets.spans.own_spans import OwnSpans
+from graphdep.datasets import csv_texts
+from graphdep.datasets.labels.propbank import PropBankEWT
+from graphdep.datasets.spans.base import OwnSpans
 from graphdep.training import Splits, TrainConfig, load_splits
 from tests.kit.tiny_corpora import write_tiny_propbank
 

@@ -7,12 +7,7 @@ import pytest
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import Agreement
-from graphdep.datasets.labels.agreement.agreement_rows import (
-    auxiliary_labels,
-    changing_words,
-    read_agreement,
-    verb_labels,
-)
+from graphdep.datasets.labels.agreement import auxiliary_labels, changing_words, read_agreement, verb_labels
 
 MINI = Path(__file__).parents[4] / "datasets" / "mini" / "agreement" / "raw"
 TENSE = {

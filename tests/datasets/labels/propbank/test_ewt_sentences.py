@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.datasets.labels.propbank.ewt_sentences import read_ewt
+from graphdep.datasets.labels.propbank import read_ewt
 from tests.kit.tiny_corpora import write_tiny_propbank
 
 

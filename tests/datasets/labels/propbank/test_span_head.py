@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphdep.datasets.labels.propbank.span_head import span_head
+from graphdep.datasets.labels.propbank import span_head
 from graphdep.sentence import Sentence
 from tests.kit.strategies import sentences
 
