@@ -20,7 +20,7 @@ from graphdep.datasets import DailyDialog
 from graphdep.decoding import DecodeConfig
 from graphdep.nn.conv import DRAConv
 from graphdep.nn.models import ContextTransformer, DialogueModel, GraphTransformer, TransformerDecoder
-from graphdep.training.family.learning_task import LinearSchedule
+from graphdep.training.learning_task import LinearSchedule
 from graphdep.vocab.vocab import detokenize
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from graphdep.tasks.sentences.classifier import SequenceClassifier
     from graphdep.tasks.sentences.encoder import SentenceEncoder
     from graphdep.tasks.spans.span_classifier import SpanClassifier
+    from graphdep.training.hub import load
     from graphdep.training.runner.attention import attention_map
     from graphdep.training.runner.explore import explore
-    from graphdep.training.runner.load import load
     from graphdep.vocab import RelationVocab, Vocab
 
 __all__ = [

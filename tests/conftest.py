@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Runs draw their curves in tests that look at them: that takes as long as the training itself."""
-    run = sys.modules.get("graphdep.training.runner.run")
+    run = sys.modules.get("graphdep.training.run")
     if run is not None:
         _DRAWN.setdefault("curves", run._draw_curves)
         run._draw_curves = _DRAWN["curves"] if item.get_closest_marker("curves") else _no_picture

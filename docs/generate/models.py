@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks import families
-from graphdep.training.family.model_preset import CONTROLS
+from graphdep.training.config import CONTROLS
 
 from .markdown import code, table
 

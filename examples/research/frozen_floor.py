@@ -20,7 +20,7 @@ from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.selection.frozen import cosine_scores
 from graphdep.tasks.sentences.frozen import features, fit_probe
 from graphdep.training import TrainConfig
-from graphdep.training.family.frozen import frozen_vectors
+from graphdep.training.floors import frozen_vectors
 
 SELECTION = {
     "dailydialog-selection": (DailyDialogSelection, "datasets/dailydialog", {"overlap": "drop"}),

@@ -87,7 +87,7 @@ def ablate(
     """
     check_logger(logger)
     say_loading()
-    from graphdep.training.table.rows_file import RowsFile, read_rows_file
+    from graphdep.training.rows import RowsFile, read_rows_file
 
     file = RowsFile() if config_file is None else read_rows_file(config_file)
     seeds = seeds or file.table.get("seeds", 3)
@@ -111,7 +111,7 @@ def ablate(
         raise ValueError("'model' is not a setting of all runs: use --models")
     from graphdep.tasks import family_of
     from graphdep.training import TrainConfig
-    from graphdep.training.table.row_settings import row_settings
+    from graphdep.training.rows import row_settings
 
     if file.rows and (models or rows):
         raise ValueError(f"{config_file} has rows: --models, or --edges with several, would be others")
@@ -128,8 +128,8 @@ def ablate(
         import_edges(edge)
     folder = output or Path("runs", f"ablation_{task}")
 
-    from graphdep.training.runner.processes import Processes
-    from graphdep.training.table.ablation import ablate as run
+    from graphdep.training.ablation import ablate as run
+    from graphdep.training.trainer import Processes
 
     summary = run(
         task,
@@ -163,7 +163,7 @@ def _names(texts: list[str] | None) -> list[str]:
 
 def report(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
     """Writes the files, prints the table and says where they are."""
-    from graphdep.training.table.report import notes, rich_table, write_report
+    from graphdep.training.table import notes, rich_table, write_report
 
     paths = write_report(summary, folder)
     console.print(rich_table(summary))

@@ -46,7 +46,7 @@ def compare(
             f"two systems are compared (got {2 + len(more)} names, the third {more[0]!r}): put a pattern in "
             "quotes, and commas between the runs of a system"
         )
-    from graphdep.training.table.comparison import compare_runs
+    from graphdep.training.table import compare_runs
 
     summary = compare_runs(a, b, metric=metric, task=task, bound=bound, samples=samples, seed=seed)
     if json:

@@ -185,7 +185,7 @@ def train_agreement(root: Path, output: Path, seeds: int, max_epochs: int) -> di
     """Trains on sentences in which the last noun before a verb agrees with it as its subject does, and tests
     on those in which it does not; returns the summary, and under ``seen`` what can be seen in it.
     """
-    from graphdep.training.table.ablation import ablate
+    from graphdep.training.ablation import ablate
 
     settings = {**AGREEMENT_SETTINGS, "root": str(root / "agreement")}
     settings["max_epochs"] = min(max_epochs, settings["max_epochs"])
@@ -205,7 +205,7 @@ def train_agreement(root: Path, output: Path, seeds: int, max_epochs: int) -> di
 
 def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[str, Any]:
     """Trains on pairs of sentences; returns the summary, and under ``seen`` what can be seen in it."""
-    from graphdep.training.table.ablation import ablate
+    from graphdep.training.ablation import ablate
 
     settings = {**SETTINGS, "max_epochs": max_epochs, "root": str(root)}
     summary = ablate("sick-e", MODELS, range(seeds), output, settings=settings, command="graphdep demo")
@@ -220,7 +220,7 @@ def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[s
 
 def show(summary: dict[str, Any], folder: Path, console: Console) -> dict[str, str]:
     """Writes the files of a table, and prints it with what its rows are and what can be seen in it."""
-    from graphdep.training.table.report import rich_table, write_report
+    from graphdep.training.table import rich_table, write_report
 
     paths = write_report(summary, folder)
     console.print(rich_table(summary))

@@ -46,7 +46,7 @@ def evaluate(
     """
     checkpoint = find_checkpoint(checkpoint)
     from graphdep.training import evaluate as run
-    from graphdep.training.runner.checkpoint import read_task
+    from graphdep.training.checkpoint import read_task
 
     given = {"root": root, "raw_from": raw_from, "parser": parser, "accelerator": accelerator}
     given |= {"edges": edges}

@@ -49,8 +49,7 @@ def export(
         raise ValueError(f"'output' must be another folder than that of the run (got {str(output)!r})")
     say_loading()
     from graphdep.training import load_task
-    from graphdep.training.runner.hub_model import result_beside
-    from graphdep.training.runner.write_model_folder import write_model_folder
+    from graphdep.training.hub import result_beside, write_model_folder
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
     files = write_model_folder(output, task, state, result_beside(checkpoint), overwrite=overwrite)

@@ -23,7 +23,7 @@ def guard_table(text: str, kind: str) -> str:
     Raises:
         ValueError: If it is neither ``.csv`` nor ``.tsv``.
     """
-    if kind == ".tsv":  # without quotes, as :mod:`graphdep.training.family.predicted_rows` writes it
+    if kind == ".tsv":  # without quotes, as :mod:`graphdep.training.floors` writes it
         return "\n".join("\t".join(map(_guarded, line.split("\t"))) for line in text.split("\n"))
     if kind != ".csv":
         raise ValueError(f"--guard-formulas is for .csv and .tsv (got {kind!r})")

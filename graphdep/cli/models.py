@@ -27,7 +27,7 @@ def models(
         graphdep ablate --task sick-e --models "dt,dt@random,dt@unlabelled"
     """
     from graphdep.tasks import families, family_of
-    from graphdep.training.family.model_preset import CONTROLS
+    from graphdep.training.config import CONTROLS
 
     listed: dict[str, dict[str, Any]] = {}
     for family in families() if task is None else (family_of(task),):

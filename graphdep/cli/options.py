@@ -320,10 +320,10 @@ def task_of(
     Raises:
         ValueError: If the training file may be for several, or something is wrong in that of settings.
     """
-    from graphdep.training.family.lookup import DEFAULT_TASK
+    from graphdep.training.task import DEFAULT_TASK
 
     if task is None and config_file is not None:
-        from graphdep.training.runner.run_file import read_mapping
+        from graphdep.training.config import read_mapping
 
         named = read_mapping(config_file).get("task")
         task = named if isinstance(named, str) else None
@@ -370,7 +370,7 @@ def over_file(path: Path | None, given: dict[str, Any]) -> dict[str, Any]:
     """
     if path is None:
         return given
-    from graphdep.training.runner.run_file import read_run
+    from graphdep.training.config import read_run
 
     found = read_run(path)
     for name in ("task", "model"):

@@ -25,8 +25,8 @@ def print_json(value: dict[str, Any]) -> None:
 def print_scores(result: dict[str, Any], told: str = "") -> None:
     """A run's scores for people, and what exactly each metric is, or where that is told."""
     from graphdep.tasks import family_of
-    from graphdep.training.family.below_floor import below_floor, untrained
-    from graphdep.training.family.task import legend
+    from graphdep.training.floors import below_floor, untrained
+    from graphdep.training.task import legend
 
     floors = family_of(result["task"]).split_floors(result["floor"])
     floors |= {"encoder, not trained": result.get("floor_frozen", {})}

@@ -109,7 +109,7 @@ def predict(
     from graphdep.parsing.parser import WordLimit
     from graphdep.tasks import family_of
     from graphdep.training import load_task
-    from graphdep.training.family.file_prediction import FileRequest
+    from graphdep.training.family import FileRequest
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
     limit = WordLimit(max_words, truncate)

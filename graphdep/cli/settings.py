@@ -35,8 +35,7 @@ def settings(
 
         graphdep settings lr batch --model dt
     """
-    from graphdep.training.family.setting_texts import setting_texts
-    from graphdep.training.family.train_config import TrainConfig
+    from graphdep.training.config import TrainConfig, setting_texts
 
     task = o.task_of(task)
     config = TrainConfig.of_task(task)

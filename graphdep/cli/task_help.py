@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from graphdep.training.family.family import TaskFamily
+    from graphdep.training.family import TaskFamily
 
 TASKS, MODELS, ROWS, OWN_TASKS, PREDICTED = "{tasks}", "{models}", "{rows}", "{own_tasks}", "{predicted}"
 """What a help text may have in place of a list: the tasks, the models, the rows of tables, the tasks on files
@@ -50,7 +50,7 @@ def _add_hint(error: Any, options: list[str]) -> None:
     if "--set" not in options:
         return
     from graphdep.tasks import families
-    from graphdep.training.family.usual_words import USUAL_WORDS
+    from graphdep.training.settings import USUAL_WORDS
 
     typed = error.option_name.lstrip("-").replace("-", "_")
     name = USUAL_WORDS.get(typed, typed)

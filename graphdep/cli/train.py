@@ -96,7 +96,7 @@ def train(
 
     from graphdep.training import load_splits, run_folder
     from graphdep.training import train as run
-    from graphdep.training.runner.processes import Processes
+    from graphdep.training.trainer import Processes
 
     processes = Processes(devices, nodes, strategy)
     processes.check_precision(config.precision)  # before hours of parsing
@@ -117,7 +117,7 @@ def train(
 
 def _say_unfinished(config: TrainConfig, folder: Path) -> None:
     """Says on stderr that nothing can be resumed, and names unfinished runs of other settings."""
-    from graphdep.training.runner.run_file import RESULT
+    from graphdep.training.config import RESULT
 
     runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from graphdep.tasks.sentences.learning_task import SentenceTask
     from graphdep.tasks.sentences.own_texts import OwnTexts
     from graphdep.tasks.sentences.task import Sentences
-    from graphdep.training.family.family import TaskFamily
-    from graphdep.training.family.learning_task import LearningTask, TrainingError
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.task import Task
+    from graphdep.training.build import Parts
+    from graphdep.training.family import TaskFamily
+    from graphdep.training.learning_task import LearningTask, TrainingError
+    from graphdep.training.task import Task
 
 __all__ = [
     "ACCEPTABILITY",

@@ -11,8 +11,8 @@ import pytest
 
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.published import PAPER
-from graphdep.training.runner.alone_in import alone_in
-from graphdep.training.table import ablation
+from graphdep.training import ablation
+from graphdep.training.run import alone_in
 
 
 @pytest.fixture

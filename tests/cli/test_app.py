@@ -52,7 +52,7 @@ def test_errors_of_the_package_are_documented_ones():
     """They are said as they are: only what nobody has foreseen has a name and shows where."""
     import graphdep.datasets.labels.cogs
     import graphdep.sentence.ptb
-    import graphdep.training.runner.folder_in_use  # noqa: F401 they are known once they are imported
+    import graphdep.training.run  # noqa: F401 they are known once they are imported
 
     kinds, found = [ValueError], []
     while kinds:

@@ -7,7 +7,7 @@ import pytest
 
 from graphdep.metrics import ACCURACY
 from graphdep.metrics import compare as reference
-from graphdep.training.runner.predictions import write_predictions
+from graphdep.training.evaluation import write_predictions
 
 TARGET = np.arange(40) % 3
 GOOD = np.where(np.arange(40) < 36, TARGET, 0)

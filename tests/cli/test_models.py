@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from graphdep.tasks import TASKS
-from graphdep.training.family.model_preset import CONTROLS
+from graphdep.training.config import CONTROLS
 
 
 def test_models_lists_methods_and_not_variants(run):

@@ -8,7 +8,7 @@ import pytest
 
 from graphdep.cli.options import EDGE_NAMES, task_of
 from graphdep.tasks import families
-from graphdep.training.family.usual_words import USUAL_WORDS
+from graphdep.training.settings import USUAL_WORDS
 from graphdep.transforms.presets import edge_names
 
 

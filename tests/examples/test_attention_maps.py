@@ -5,7 +5,7 @@ import torch
 
 from graphdep import RelationVocab, Vocab
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.checkpoint import RunState
 from graphdep.visualization import plot_attention
 from tests.kit.tiny_corpora import write_tiny_dialogues
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from graphdep.training.checkpoint import RunCheckpoint
 from graphdep.transforms import presets as registry
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "own_edges.py"

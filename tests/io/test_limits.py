@@ -7,7 +7,7 @@ import pytest
 
 from graphdep.io.limits import LIMITS, check_limit, check_whole
 from graphdep.training import TrainConfig
-from graphdep.training.family.settings import _base
+from graphdep.training.settings import _base
 
 FILES = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
 CONFIGS = {

@@ -15,8 +15,8 @@ from graphdep.datasets import PropBankEWT
 from graphdep.io import read_conllu, write_conllu
 from graphdep.tasks import Parts, family_of
 from graphdep.training import TrainConfig, load_splits, train
-from graphdep.training.family.by_task import build_edges, build_task
-from graphdep.training.family.pretrained import load_pretrained
+from graphdep.training.build import load_pretrained
+from graphdep.training.family import build_edges, build_task
 from graphdep.transforms import RandomBrackets, RightBrackets, SameConstituentEdges, register_edges, resolve
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_semeval2010, write_tiny_sick

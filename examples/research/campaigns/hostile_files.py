@@ -277,7 +277,7 @@ def pickle_in_a_folder_of_a_parser(place: Place) -> None:
 
 
 def objects_in_a_file_of_settings(place: Place) -> None:
-    from graphdep.training.runner.run_file import read_run
+    from graphdep.training.config import read_run
 
     path = place.folder / "run.yaml"
     path.write_text(f'lr: !!python/object/apply:pathlib.Path.write_text ["{place.canary}", "code was run"]\n')
@@ -313,7 +313,7 @@ def pickle_as_the_weights_of_an_encoder(place: Place) -> None:
 
 
 def a_lock_that_is_a_link(place: Place) -> None:
-    from graphdep.training.runner.alone_in import alone_in
+    from graphdep.training.run import alone_in
 
     precious = place.folder.parent / "precious.txt"
     precious.write_text("precious")

@@ -121,8 +121,8 @@ def _texts(folder: Path) -> list[Reader]:
     from graphdep.datasets.spans.corpora import read_aspect_terms
     from graphdep.io import read_conllu, read_ptb
     from graphdep.parsing import resolve_parser
-    from graphdep.training.runner.run_file import read_run
-    from graphdep.training.table.rows_file import read_rows_file
+    from graphdep.training.config import read_run
+    from graphdep.training.rows import read_rows_file
     from tests.kit.tiny_corpora import write_tiny_aspects, write_tiny_propbank, write_tiny_up
 
     write_tiny_propbank(folder / "propbank")
@@ -168,8 +168,8 @@ def _tables(folder: Path) -> list[Reader]:
     from graphdep.datasets.labels.words import read_word_columns
     from graphdep.datasets.sentences import read_sick, read_sst_trees
     from graphdep.human_eval.sheets import read_replies
-    from graphdep.training.runner.metrics_file import read_metrics
-    from graphdep.training.runner.predictions import read_predictions
+    from graphdep.training.evaluation import read_predictions
+    from graphdep.training.trainer import read_metrics
     from graphdep.vocab import Vocab
     from graphdep.vocab.vectors import load_vectors
 
@@ -207,7 +207,7 @@ def _tables(folder: Path) -> list[Reader]:
 
 
 def _written_predictions(folder: Path) -> list[bytes]:
-    from graphdep.training.runner.predictions import write_predictions
+    from graphdep.training.evaluation import write_predictions
 
     numbers = np.array([0, 1, 2]), np.array([0, 1, 1])
     write_predictions(folder / "classes.csv", *numbers)
@@ -291,7 +291,7 @@ def _checkpoints(checkpoint: Path) -> list[Reader]:
 
 def _model_folders(folder: Path, checkpoint: Path) -> list[Reader]:
     from graphdep.training import load_task
-    from graphdep.training.runner.write_model_folder import write_model_folder
+    from graphdep.training.hub import write_model_folder
 
     saved = folder / "saved"
     write_model_folder(saved, *load_task(checkpoint))

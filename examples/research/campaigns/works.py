@@ -280,7 +280,7 @@ def _tables(folder: Path, work: Path) -> list[Work]:
 def _saving(folder: Path, work: Path) -> Work:
     """A model over another one: until it is whole, the folder is refused."""
     from graphdep.training import load_task
-    from graphdep.training.runner.write_model_folder import write_model_folder
+    from graphdep.training.hub import write_model_folder
 
     @cache
     def models() -> list[Any]:

@@ -20,10 +20,10 @@ from evidence.ledger import Ledger, RunKey
 from evidence.prepared_files import check_list
 from evidence.worker import BUSY, FAILED, Job, Missing, Worker
 from graphdep.io import atomic_path
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.runner.alone_in import is_taken
-from graphdep.training.runner.predictions import PREDICTIONS
-from graphdep.training.runner.run_file import RESULT
+from graphdep.training.config import RESULT
+from graphdep.training.evaluation import PREDICTIONS
+from graphdep.training.run import is_taken
+from graphdep.training.task import resolve_task
 
 # What is asked of raw data alone, and of nothing that a run reads once these are prepared.
 _RAW = ("raw_from", "ud_from")

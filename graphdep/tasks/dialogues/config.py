@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from graphdep.sentence.sentence import ROOTS
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.setting import setting
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.settings import setting
 
 if TYPE_CHECKING:
     from graphdep.decoding import DecodeConfig

@@ -9,11 +9,9 @@ from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.tasks.dialogues.published import PAPER
 from graphdep.tasks.dialogues.responses_name import responses_name
 from graphdep.tasks.dialogues.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.published import Published
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import Published, StructureRows, TaskFamily
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +23,10 @@ if TYPE_CHECKING:
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
     from graphdep.tasks.dialogues.learning_task import DialogueTask
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.split_scores import SplitScores
-    from graphdep.training.family.splits import Splits
+    from graphdep.training.build import Parts
+    from graphdep.training.family import SplitScores
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -67,7 +65,7 @@ class DialogueFamily(TaskFamily):
     def build(self, config: TrainConfig, parts: Parts) -> DialogueTask:
         from graphdep.tasks.dialogues.build import build_dialogue_model
         from graphdep.tasks.dialogues.learning_task import DialogueTask
-        from graphdep.training.family.optimizers import make_optimizer
+        from graphdep.training.build import make_optimizer
 
         sizes = parts.num_words, parts.num_relations, parts.vectors
         model = build_dialogue_model(cast(DialogueConfig, config), *sizes)
@@ -91,7 +89,7 @@ class DialogueFamily(TaskFamily):
         return "dialogues of the test split"
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        from graphdep.training.family.edges import PROBE, preset_edges
+        from graphdep.training.build import PROBE, preset_edges
         from graphdep.transforms import EdgeConstructor, RewiredEdges
 
         edges, errors = preset_edges(config, name), cast(DialogueConfig, config).parse_errors

@@ -12,8 +12,8 @@ from torch_geometric.utils import segment
 from graphdep.metrics.scores import PERPLEXITY, PERPLEXITY_RESPONSES, PERPLEXITY_WORDS, unigram_losses
 from graphdep.nn.models import DialogueModel
 from graphdep.nn.models.dialogue import target_bounds
-from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
-from graphdep.training.family.splits import Splits
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.splits import Splits
 from graphdep.vocab import EOU
 
 

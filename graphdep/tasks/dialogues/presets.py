@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.config import ModelPreset
 
 
 def _transformer(summary: str, *, edges: str = "transformer", **overrides: object) -> ModelPreset:

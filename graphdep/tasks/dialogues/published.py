@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.published import Published
+from graphdep.training.family import Published
 
 _DRA = (
     "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue Generation"

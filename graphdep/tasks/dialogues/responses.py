@@ -16,8 +16,8 @@ from graphdep.metrics.generation import generation_floors, generation_metrics
 from graphdep.tasks.dialogues.config import DialogueConfig
 from graphdep.tasks.dialogues.learning_task import DialogueTask
 from graphdep.tasks.dialogues.responses_name import responses_name
-from graphdep.training.family.split_scores import SplitScores
-from graphdep.training.family.splits import Splits
+from graphdep.training.family import SplitScores
+from graphdep.training.splits import Splits
 from graphdep.vocab.vocab import detokenize
 
 

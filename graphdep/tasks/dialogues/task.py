@@ -12,7 +12,7 @@ from graphdep.metrics import (
     PERPLEXITY_WORDS,
     Metric,
 )
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.dialogues.task import Dialogues
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 TASKS: dict[str, Task] = {
     "dailydialog": Dialogues("DailyDialog", "graphdep.datasets:DailyDialog", "datasets/dailydialog"),

@@ -10,8 +10,7 @@ import torch
 from graphdep.nn.models import LinearChainCRF, TokenModel
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.scoring import bio_tables
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.word_encoder import complete_encoder, start_encoder
+from graphdep.training.build import Parts, complete_encoder, start_encoder
 
 _MARKS = 2  # no mark, and the mark
 

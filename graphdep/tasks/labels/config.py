@@ -11,12 +11,10 @@ from graphdep.datasets.labels.probe_corpus import DEFAULT_FUNCTION, PROBE_FUNCTI
 from graphdep.datasets.labels.words import Column
 from graphdep.tasks.labels.presets import LABEL_MODELS
 from graphdep.tasks.labels.task import WordLabels
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.setting import setting
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.family.tree_controls import PARSED
-from graphdep.training.family.word_settings import WordSettings
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.encoder_config import WordSettings
+from graphdep.training.settings import PARSED, setting
+from graphdep.training.task import resolve_task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +47,7 @@ class LabelConfig(WordSettings, TrainConfig, kind="labels"):
             to learn what becomes of them. (default: :obj:`2`, of ``cogs`` :obj:`1`)
         max_length: Pieces of a sentence at most, for a pretrained encoder; words beyond it count as wrong.
             (default: :obj:`256`)
-        **others: As in :class:`~graphdep.training.family.word_settings.WordSettings` and
+        **others: As in :class:`~graphdep.training.encoder_config.WordSettings` and
             :class:`TrainConfig`.
 
     Raises:

@@ -10,11 +10,9 @@ from graphdep.tasks.labels.own_config import OwnLabelConfig
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.scoring import LabelScoring
 from graphdep.tasks.labels.tasks import COLUMNS, TASKS
-from graphdep.training.family.label_columns import label_columns, texts_of
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.family.word_family import WordFamily
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import StructureRows, WordFamily, label_columns, texts_of
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -24,10 +22,10 @@ if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.sentence import Sentence
     from graphdep.tasks.labels.learning_task import LabelTask
-    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.training.build import Parts
+    from graphdep.training.family import FilePrediction, FileRequest
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
 
 LOOKUP = "lookup"
 
@@ -67,7 +65,7 @@ class LabelFamily(WordFamily):
     def build(self, config: TrainConfig, parts: Parts) -> LabelTask:
         from graphdep.tasks.labels.build import build_chain, build_label_model
         from graphdep.tasks.labels.learning_task import LabelTask
-        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+        from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config = cast(LabelConfig, config)
         if parts.labels is None:

@@ -10,7 +10,7 @@ import torch
 from graphdep.datasets.base.rows import UNSCORED
 from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
-from graphdep.training.family.counted import look_up
+from graphdep.training.floors import look_up
 
 
 def label_floors(

@@ -13,8 +13,7 @@ from graphdep.datasets.base.rows import UNKNOWN, spread_rows
 from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.labels.floors import labelled_words
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
-from graphdep.training.family.frozen import frozen_words
-from graphdep.training.family.frozen_probe import LIMIT_ROWS, fit_ridge, pair_features, predict_rows
+from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, pair_features, predict_rows
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

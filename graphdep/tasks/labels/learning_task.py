@@ -15,7 +15,7 @@ from graphdep.metrics.scores import NOTHING
 from graphdep.nn.models import LinearChainCRF, TokenModel
 from graphdep.nn.models.heads import word_nodes
 from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords
-from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
 class LabelTask(LearningTask):

@@ -10,7 +10,7 @@ from graphdep.datasets.labels.words import KEYED_FILES, OUTSIDE, check_label_fil
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
 from graphdep.tasks.labels.scoring import SCHEMES
-from graphdep.training.family.setting import setting
+from graphdep.training.settings import setting
 
 _FILES = ("train", "val", "test")
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.presets import PARSED_LABEL_MODELS
-from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.config import ModelPreset
 
 
 @dataclass(frozen=True, kw_only=True)

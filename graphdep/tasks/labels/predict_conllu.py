@@ -11,9 +11,9 @@ from graphdep.sentence import Sentence
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
 from graphdep.tasks.labels.word_predictor import WordPredictor, needs_marks
-from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.training.runner.predictor import parser_to_use
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import parser_to_use
+from graphdep.training.family import FilePrediction, FileRequest
 
 _KEY = "misc:Label"
 """Where the labels of a model go that has not learned them from a column."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.word_models import WORD_MODELS
+from graphdep.training.config import ModelPreset
+from graphdep.training.encoder_config import WORD_MODELS
 
 LABEL_MODELS: dict[str, ModelPreset] = {
     name: dataclasses.replace(preset, trees="gold") for name, preset in WORD_MODELS.items()

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from graphdep.metrics import Metric
 from graphdep.metrics.scores import EXACT, WORD_ACCURACY, WORD_F1, WORD_MACRO_F1
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 _MAIN: dict[str, tuple[Metric, ...]] = {
     "accuracy": (WORD_ACCURACY, WORD_MACRO_F1),

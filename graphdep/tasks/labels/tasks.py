@@ -8,7 +8,7 @@ from graphdep.datasets.labels.words import OUTSIDE
 from graphdep.tasks.labels.own_task import OwnWordLabels
 from graphdep.tasks.labels.parsed_task import ParsedWordLabels
 from graphdep.tasks.labels.task import WordLabels
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 _ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gold_trees": True}
 

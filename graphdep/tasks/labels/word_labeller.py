@@ -18,7 +18,7 @@ from graphdep.io.limits import MAX_WORDS, check_list, shown
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.tasks.labels.word_predictor import WordAnswer, WordPredictor
-from graphdep.training.runner.task_estimator import TaskEstimator, plain
+from graphdep.training.estimator import TaskEstimator, plain
 
 
 class WordLabeller(TaskEstimator):

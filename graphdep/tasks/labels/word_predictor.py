@@ -16,9 +16,9 @@ from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 from graphdep.tasks.labels.config import LabelConfig
 from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.training.runner.predictor import (
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import (
     batches_by_size,
     check_batch_size,
     check_family,

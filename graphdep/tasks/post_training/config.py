@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.setting import setting
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.settings import setting
+from graphdep.training.task import resolve_task
 
 CORPORA = ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "dailydialog-selection")
 POST_TRAINING_MODELS: dict[str, ModelPreset] = {

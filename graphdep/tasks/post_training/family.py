@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from graphdep.tasks.post_training.config import PostTrainingConfig
 from graphdep.tasks.post_training.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import TaskFamily
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
     from graphdep.tasks.post_training.learning_task import PostTrainingTask
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.training.build import Parts
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
     from graphdep.vocab import RelationVocab, Vocab
 
 ENCODER = "encoder"
@@ -50,7 +50,7 @@ class PostTrainingFamily(TaskFamily):
     def build(self, config: TrainConfig, parts: Parts) -> PostTrainingTask:
         from graphdep.nn.models import PostTrainingModel
         from graphdep.tasks.post_training.learning_task import PostTrainingTask
-        from graphdep.training.family.optimizers import make_optimizer
+        from graphdep.training.build import make_optimizer
 
         assert parts.pretrained is not None
         model = PostTrainingModel(parts.pretrained)
@@ -75,8 +75,8 @@ class PostTrainingFamily(TaskFamily):
         labels: Sequence[Label] | None = None,
     ) -> Splits:
         from graphdep.tasks.post_training.splits import load_post_training_splits
-        from graphdep.training.family.loading import check_length
-        from graphdep.training.family.pretrained import load_pretrained
+        from graphdep.training.build import load_pretrained
+        from graphdep.training.splits import check_length
 
         pretrained = pretrained or load_pretrained(config)
         check_length(config, pretrained)
@@ -93,7 +93,7 @@ class PostTrainingFamily(TaskFamily):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response; no word is masked."""
         from graphdep.tasks.selection.read_pair import read_pair
-        from graphdep.training.family.pretrained import backbone_of
+        from graphdep.training.build import backbone_of
 
         config, tokens = cast(PostTrainingConfig, config), backbone_of(task.model).tokens
         return read_pair(texts, parser, tokens, relations, config.max_length, config.short_context)
@@ -105,7 +105,7 @@ class PostTrainingFamily(TaskFamily):
 
     def finish(self, task: LearningTask, folder: Path) -> None:
         """Writes the encoder for :func:`~graphdep.nn.pretrained.loading`, whole or not at all."""
-        from graphdep.training.family.pretrained import backbone_of
+        from graphdep.training.build import backbone_of
 
         part = folder / f"{ENCODER}.part"
         shutil.rmtree(part, ignore_errors=True)

@@ -13,7 +13,7 @@ from torch_geometric.utils import scatter
 from graphdep.metrics import ACCURACY, PERPLEXITY
 from graphdep.nn.models.selection import PostTrainingModel, masked_nodes
 from graphdep.tasks.post_training.loss import LOSS
-from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
 class PostTrainingTask(LearningTask):

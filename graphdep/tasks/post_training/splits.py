@@ -13,11 +13,11 @@ from graphdep.datasets import Masking, PostTrainingDataset, PostTrainingSampler
 from graphdep.datasets.post_training import positive_dialogues
 from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.tasks.post_training.config import PostTrainingConfig
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.pretrained import fingerprint_of
-from graphdep.training.family.shared_batches import SharedBatches
-from graphdep.training.family.splits import NO_WORDS, Splits
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.build import fingerprint_of
+from graphdep.training.config import TrainConfig
+from graphdep.training.learning_task import SharedBatches
+from graphdep.training.splits import NO_WORDS, Splits
+from graphdep.training.task import resolve_task
 from graphdep.vocab import RelationVocab
 
 if TYPE_CHECKING:

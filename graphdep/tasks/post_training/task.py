@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from graphdep.metrics import Metric
 from graphdep.tasks.post_training.loss import LOSS
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 
 @dataclass(frozen=True)

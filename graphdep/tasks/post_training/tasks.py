@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.post_training.task import PostTraining
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 TASKS: dict[str, Task] = {
     # Its corpus is a setting.

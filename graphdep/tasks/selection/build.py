@@ -14,7 +14,7 @@ from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.matching_build import build_matching_model
 from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
 from graphdep.tasks.selection.objectives import objective_model
-from graphdep.training.family.pretrained import backbone_of
+from graphdep.training.build import backbone_of
 from graphdep.vocab import Tokens, Vocab, VocabTokens
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from graphdep.metrics.ranking import FILTERS, RECALLS, TIES, ranking_metric
 from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS, MatchingSettings
 from graphdep.tasks.selection.objective_settings import ObjectiveSettings
 from graphdep.tasks.selection.presets import SELECTION_MODELS
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.pretrained_settings import PretrainedSettings
-from graphdep.training.family.setting import setting
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.encoder_config import PretrainedSettings
+from graphdep.training.settings import setting
+from graphdep.training.task import resolve_task
 
 # Of the layer, which is not imported for it.
 _BLOCKS = ("attention", "bert")
@@ -76,7 +75,7 @@ class SelectionConfig(MatchingSettings, ObjectiveSettings, PretrainedSettings, T
             :obj:`None` for :obj:`lr`. (default: :obj:`None`)
         layer_decay: Factor of the learning rate from one layer of a pretrained encoder to the one below.
             (default: :obj:`1.0`)
-        floor_frozen: As in :class:`~graphdep.training.family.pretrained_settings.PretrainedSettings`.
+        floor_frozen: As in :class:`~graphdep.training.encoder_config.PretrainedSettings`.
             (default: :obj:`True`)
         objective, manipulated_turns, manipulation_loss, insertion_weight, deletion_weight, search_weight,
             speakers, cuts, order_form, order_places, order_weight, backbone_weight: As in

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.published import PAPER
 from graphdep.tasks.selection.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.published import Published
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import Published, StructureRows, TaskFamily
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -26,9 +24,9 @@ if TYPE_CHECKING:
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
     from graphdep.tasks.selection.learning_task import SelectionTask
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.training.build import Parts
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -58,7 +56,7 @@ class SelectionFamily(TaskFamily):
         from graphdep.tasks.selection.build import build_selection_model
         from graphdep.tasks.selection.learning_task import SelectionTask
         from graphdep.tasks.selection.objective_task import ObjectiveTask
-        from graphdep.training.family.optimizers import grouped_optimizer
+        from graphdep.training.build import grouped_optimizer
 
         config = cast(SelectionConfig, config)
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)

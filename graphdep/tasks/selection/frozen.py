@@ -11,7 +11,7 @@ from graphdep.metrics.ranking import ranking_metrics
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.equal_candidates import example_keys, shared_scores
 from graphdep.tasks.selection.learning_task import sizes_of
-from graphdep.training.family.frozen import frozen_vectors
+from graphdep.training.floors import frozen_vectors
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
@@ -30,7 +30,7 @@ def cosine_scores(
         pairs: The pairs of a split.
         split: Its name, for those of the metrics.
         encoder: The encoder, as it was loaded.
-        pool: Of :func:`~graphdep.training.family.frozen.frozen_vectors`. (default: ``"mean"``)
+        pool: Of :func:`~graphdep.training.floors.frozen_vectors`. (default: ``"mean"``)
     """
     parts = []
     for start in range(0, len(pairs), _CHUNK):

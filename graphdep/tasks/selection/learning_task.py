@@ -14,7 +14,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.metrics.ranking import RANKING, pool_metrics, random_floor, ranking_metrics
 from graphdep.nn.models import MatchingModel, SelectionModel
 from graphdep.tasks.selection.equal_candidates import example_keys, shared_scores
-from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
 class SelectionTask(LearningTask):

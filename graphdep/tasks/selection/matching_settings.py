@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from graphdep.training.family.setting import setting
+from graphdep.training.settings import setting
 
 MATCHING_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from graphdep.training.family.setting import setting
+from graphdep.training.settings import setting
 
 OBJECTIVES = ("ums", "ss-da", "spider")
 # Of the models, which are not imported for them.

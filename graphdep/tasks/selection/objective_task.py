@@ -14,8 +14,7 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.nn.models import SelectionModel
 from graphdep.tasks.selection.learning_task import SelectionTask
-from graphdep.training.family.learning_task import MakeOptimizer
-from graphdep.training.family.shared_batches import SharedBatches
+from graphdep.training.learning_task import MakeOptimizer, SharedBatches
 
 
 class ObjectiveTask(SelectionTask):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.model_preset import ModelPreset
+from graphdep.training.config import ModelPreset
 
 # Trained from nothing, for which the rate and epochs of fine-tuning are too small.
 _MATCHING: dict[str, object] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.published import Published
+from graphdep.training.family import Published
 
 _SIA = "Improving Retrieval-based Dialogue System via Syntax-Informed Attention"
 _SELECTION_SIZES: dict[str, dict[str, int]] = {  # pairs of a context and a candidate

@@ -20,9 +20,8 @@ from graphdep.parsing import Parser, resolve_parser
 from graphdep.parsing.parser import WordLimit, parse_joined
 from graphdep.tasks.selection.build import tokens_of
 from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.training.runner.checkpoint import load_task
-from graphdep.training.runner.hub_model import HubModel
-from graphdep.training.runner.predictor import (
+from graphdep.training.checkpoint import load_task
+from graphdep.training.estimator import (
     batches_by_size,
     check_batch_size,
     check_family,
@@ -31,6 +30,7 @@ from graphdep.training.runner.predictor import (
     resolve_device,
     tracked,
 )
+from graphdep.training.hub import HubModel
 
 # Pools whose examples are in memory at a time.
 _CHUNK = 64

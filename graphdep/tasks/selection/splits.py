@@ -13,13 +13,13 @@ from graphdep.datasets.selection.dataset import SelectionDataset
 from graphdep.datasets.selection.objectives import Key, ObjectivePairs
 from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.selection.objectives import objective_of
-from graphdep.training.family.shared_batches import SharedBatches
-from graphdep.training.family.splits import EpochSampler, Splits
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.learning_task import SharedBatches
+from graphdep.training.splits import EpochSampler, Splits
 
 
 class EpochKeys(Sampler[Key]):
-    """The order of :class:`~graphdep.training.family.splits.EpochSampler`, each number with the epoch.
+    """The order of :class:`~graphdep.training.splits.EpochSampler`, each number with the epoch.
 
     The epoch travels with the number, so that workers draw what the main process would have drawn.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.selection.task import Selections
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 # Chinese words have characters for pieces, and there is no bundled parser for them.
 _CHINESE = {"encoder": "bert-base-chinese", "parser": "stanza:zh"}

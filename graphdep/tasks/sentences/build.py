@@ -8,7 +8,7 @@ from graphdep.nn import models as M
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.tree_build import build_tree_encoder
 from graphdep.tasks.sentences.tree_settings import TREE_ENCODERS
-from graphdep.training.family.scratch import build_encoder
+from graphdep.training.build import build_encoder
 
 
 def build_model(

@@ -18,7 +18,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.io.limits import MAX_WORDS, check_list, check_name, check_text, shown
 from graphdep.parsing import Parser
 from graphdep.tasks.sentences.predictor import Predictor, check_examples, place_in
-from graphdep.training.runner.task_estimator import TaskEstimator, plain
+from graphdep.training.estimator import TaskEstimator, plain
 
 if TYPE_CHECKING:
     from graphdep.visualization import AttentionMap

@@ -15,12 +15,10 @@ from graphdep.tasks.sentences.tree_settings import (
     TREE_HEADED,
     TreeSettings,
 )
-from graphdep.training.family.encoder_settings import EncoderSettings
-from graphdep.training.family.lookup import DEFAULT_TASK, resolve_task
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.scratch_settings import HEADED, OF_WORDS, SCRATCH_ENCODERS
-from graphdep.training.family.setting import setting
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.encoder_config import HEADED, OF_WORDS, SCRATCH_ENCODERS, EncoderSettings
+from graphdep.training.settings import setting
+from graphdep.training.task import DEFAULT_TASK, resolve_task
 
 # What a frozen encoder does not read: two values would make two rows of a table that are one.
 _WHEN_FROZEN: dict[str, object] = {
@@ -59,7 +57,7 @@ class SentenceConfig(TreeSettings, EncoderSettings, TrainConfig, kind="sentence"
             as the paper does, and not on whole sentences alone (:class:`~graphdep.datasets.SST`). (default:
             :obj:`False`)
         **others: As in :class:`~graphdep.tasks.sentences.tree_settings.TreeSettings`,
-            :class:`~graphdep.training.family.encoder_settings.EncoderSettings` and :class:`TrainConfig`.
+            :class:`~graphdep.training.encoder_config.EncoderSettings` and :class:`TrainConfig`.
 
     Raises:
         ValueError: If a value has the wrong type or is outside its range; the message names key and value.

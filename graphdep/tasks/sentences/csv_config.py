@@ -9,8 +9,8 @@ from typing import Any
 from graphdep.datasets.base.rows import check_columns, check_suffix
 from graphdep.io.limits import MAX_WORDS
 from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.training.family.setting import setting
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.settings import setting
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,8 +22,7 @@ from graphdep.parsing import Parser, enhance, resolve_parser
 from graphdep.parsing.enhanced import check_arcs
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence import Sentence, join_sentences
-from graphdep.training.runner.hub_model import HubModel
-from graphdep.training.runner.predictor import (
+from graphdep.training.estimator import (
     batches_by_size,
     check_batch_size,
     check_family,
@@ -31,6 +30,7 @@ from graphdep.training.runner.predictor import (
     resolve_device,
     tracked,
 )
+from graphdep.training.hub import HubModel
 from graphdep.vocab import RelationVocab, Vocab
 
 _PROGRESS_FROM = 64

@@ -11,12 +11,9 @@ from graphdep.tasks.sentences.csv_config import CSVConfig
 from graphdep.tasks.sentences.published import PAPER, of_nodes
 from graphdep.tasks.sentences.task import Sentences
 from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.label_columns import label_columns
-from graphdep.training.family.published import Published
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import Published, StructureRows, TaskFamily, label_columns
+from graphdep.training.task import Task
 from graphdep.transforms.presets import is_own
 
 if TYPE_CHECKING:
@@ -29,10 +26,10 @@ if TYPE_CHECKING:
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
     from graphdep.tasks.sentences.learning_task import SentenceTask
-    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-    from graphdep.training.family.learning_task import LearningTask, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.training.build import Parts
+    from graphdep.training.family import FilePrediction, FileRequest
+    from graphdep.training.learning_task import LearningTask, Outputs
+    from graphdep.training.splits import Splits
     from graphdep.vocab import RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.training")
@@ -72,7 +69,7 @@ class SentenceFamily(TaskFamily):
         from graphdep.tasks.sentences.build import build_model
         from graphdep.tasks.sentences.learning_task import SentenceTask
         from graphdep.tasks.sentences.pretrained import build_pretrained_model
-        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+        from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config, task = cast(SentenceConfig, config), cast(Sentences, self.tasks[config.task])
         classes = parts.num_classes or task.num_classes
@@ -114,9 +111,7 @@ class SentenceFamily(TaskFamily):
         return columns | {name: list(column) for name, column in zip(names, zip(*texts))}
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        from graphdep.training.family.edges import preset_edges
-        from graphdep.training.family.pretrained_edges import pretrained_edges
-        from graphdep.training.family.scratch import with_types
+        from graphdep.training.build import preset_edges, pretrained_edges, with_types
 
         config = cast(SentenceConfig, config)
         return with_types(
@@ -124,7 +119,7 @@ class SentenceFamily(TaskFamily):
         )
 
     def begin(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.training.family.pretrained_edges import root_sees_words
+        from graphdep.training.build import root_sees_words
 
         # A preset is what a paper says; edges of one's own may have forgotten what the model is read from.
         own = config.edges is not None and is_own(config.edges)
@@ -136,8 +131,7 @@ class SentenceFamily(TaskFamily):
             )
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.training.family.pretrained import backbone_of
-        from graphdep.training.family.pretrained_edges import check_nodes
+        from graphdep.training.build import backbone_of, check_nodes
 
         super().adapt(task, config)
         if config.pretrained:

@@ -17,8 +17,8 @@ from torch import Tensor
 from graphdep.datasets.base.rows import spread_rows
 from graphdep.metrics import ACCURACY, MSE
 from graphdep.tasks.sentences.goal import Goal
-from graphdep.training.family.frozen import frozen_vectors
-from graphdep.training.family.splits import Splits
+from graphdep.training.floors import frozen_vectors
+from graphdep.training.splits import Splits
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data import NodeType
 from graphdep.nn.models import FrozenEncoder, GraphTransformer
 from graphdep.tasks.sentences.goal import Goal
-from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 
 logger = logging.getLogger("graphdep.training")
 

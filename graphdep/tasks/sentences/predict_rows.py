@@ -8,10 +8,10 @@ from typing import Any, cast
 from graphdep.datasets.base.rows import check_suffix, column_names, read_text_rows, rows_of_lines
 from graphdep.io.limits import plural
 from graphdep.tasks.sentences.predictor import Predictor
-from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.family.predicted_rows import PredictedRow, write_rows
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.training.runner.predictor import parser_to_use
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import parser_to_use
+from graphdep.training.family import FilePrediction, FileRequest
+from graphdep.training.floors import PredictedRow, write_rows
 
 USUAL_COLUMNS: tuple[list[str], ...] = (
     ["text"],

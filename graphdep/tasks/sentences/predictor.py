@@ -18,10 +18,9 @@ from graphdep.sentence import Sentence
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.learning_task import SentenceTask
 from graphdep.tasks.sentences.task import Sentences
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.training.runner.predictor import (
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import (
     batches_by_size,
     check_batch_size,
     check_family,
@@ -29,6 +28,7 @@ from graphdep.training.runner.predictor import (
     resolve_device,
     tracked,
 )
+from graphdep.training.task import resolve_task
 from graphdep.vocab import Tokens
 
 # Examples that are in memory at a time.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.pretrained_models import PRETRAINED_MODELS
+from graphdep.training.config import ModelPreset
+from graphdep.training.encoder_config import PRETRAINED_MODELS
 
 
 def _plain(summary: str, **overrides: object) -> ModelPreset:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from graphdep.nn import models as M
 from graphdep.tasks.sentences.build import with_head
 from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.training.family.added_syntax import add_syntax
-from graphdep.training.family.pretrained_edges import pretrained_edges
+from graphdep.training.build import add_syntax, pretrained_edges
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from graphdep.training.family.published import Published
+from graphdep.training.family import Published
 
 _DT = "Integrating Dependency Tree into Self-attention for Sentence Representation"
 _TASKS = ("sick-r", "sick-e", "sst", "mrpc")

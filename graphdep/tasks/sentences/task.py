@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from graphdep.metrics import Metric
 from graphdep.tasks.sentences.goal import Goal
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from graphdep.tasks.sentences.goal import (
 )
 from graphdep.tasks.sentences.own_texts import OwnTexts
 from graphdep.tasks.sentences.task import Sentences
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 _SICK, _SST, _MRPC = "datasets/sick", "datasets/sst", "datasets/mrpc"
 

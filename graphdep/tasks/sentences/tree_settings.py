@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.setting import setting
+from graphdep.training.settings import setting
+from graphdep.training.task import resolve_task
 
 _OF_BRANCHES = ("heads", "ff_channels", "form", "position_codes")
 CONSTITUENT_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from graphdep.nn.models import SpanModel, SpanReadout
 from graphdep.tasks.spans.config import SpanConfig
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.word_encoder import complete_encoder, start_encoder
+from graphdep.training.build import Parts, complete_encoder, start_encoder
 
 _MARKS = 4  # no mark, the first span, the second, both
 

@@ -7,7 +7,7 @@ from typing import cast
 
 from graphdep.datasets.spans.base import SpanDataset
 from graphdep.tasks.spans.config import SpanConfig
-from graphdep.training.family.splits import Splits
+from graphdep.training.splits import Splits
 
 
 def check_splits(config: SpanConfig, splits: Splits) -> None:

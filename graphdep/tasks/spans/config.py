@@ -8,12 +8,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from graphdep.tasks.spans.task import Spans
-from graphdep.training.family.lookup import resolve_task
-from graphdep.training.family.model_preset import ModelPreset
-from graphdep.training.family.setting import setting
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.family.word_models import WORD_MODELS
-from graphdep.training.family.word_settings import WordSettings
+from graphdep.training.config import ModelPreset, TrainConfig
+from graphdep.training.encoder_config import WORD_MODELS, WordSettings
+from graphdep.training.settings import setting
+from graphdep.training.task import resolve_task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +34,7 @@ class SpanConfig(WordSettings, TrainConfig, kind="spans"):
             of a span. (default: ``"mean"``)
         max_length: Pieces of a sentence at most, for a pretrained encoder; an example that loses a span is
             wrong. (default: :obj:`256`)
-        **others: As in :class:`~graphdep.training.family.word_settings.WordSettings` and
+        **others: As in :class:`~graphdep.training.encoder_config.WordSettings` and
             :class:`TrainConfig`.
 
     Raises:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.own_config import OwnSpanConfig
 from graphdep.tasks.spans.tasks import COLUMNS, TASKS
-from graphdep.training.family.label_columns import label_columns, texts_of
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.family.task import Task
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.family.word_family import WordFamily
+from graphdep.training.config import TrainConfig
+from graphdep.training.family import StructureRows, WordFamily, label_columns, texts_of
+from graphdep.training.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +25,10 @@ if TYPE_CHECKING:
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
     from graphdep.tasks.spans.learning_task import SpanTask
-    from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-    from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
-    from graphdep.training.family.parts import Parts
-    from graphdep.training.family.splits import Splits
+    from graphdep.training.build import Parts
+    from graphdep.training.family import FilePrediction, FileRequest
+    from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
+    from graphdep.training.splits import Splits
     from graphdep.vocab import RelationVocab, Vocab
 
 LOOKUP = "lookup"
@@ -67,7 +65,7 @@ class SpanFamily(WordFamily):
 
     def build(self, config: TrainConfig, parts: Parts) -> SpanTask:
         from graphdep.tasks.spans.build import build_span_model
-        from graphdep.training.family.optimizers import grouped_optimizer, make_optimizer
+        from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config = cast(SpanConfig, config)
         if parts.labels is None:
@@ -112,7 +110,7 @@ class SpanFamily(WordFamily):
         from graphdep.datasets.spans.base import mark_spans
         from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags
         from graphdep.parsing import enhance
-        from graphdep.training.family.pretrained import backbone_of
+        from graphdep.training.build import backbone_of
 
         if len(texts) != 1:
             raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")

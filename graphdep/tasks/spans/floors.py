@@ -8,7 +8,7 @@ import numpy as np
 
 from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.spans.learning_task import SpanTask
-from graphdep.training.family.counted import look_up
+from graphdep.training.floors import look_up
 
 
 def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str, ending: str) -> dict[str, float]:

@@ -12,8 +12,7 @@ from torch import Tensor
 from graphdep.datasets.base.rows import UNKNOWN, spread_rows
 from graphdep.metrics.scores import NOTHING
 from graphdep.tasks.spans.learning_task import SpanTask
-from graphdep.training.family.frozen import frozen_words
-from graphdep.training.family.frozen_probe import LIMIT_ROWS, fit_ridge, pair_features, predict_rows
+from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, pair_features, predict_rows
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder

@@ -14,7 +14,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.datasets.base.rows import UNKNOWN
 from graphdep.metrics import Metric
 from graphdep.metrics.scores import NOTHING
-from graphdep.training.family.learning_task import LearningTask, MakeOptimizer, Outputs
+from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 
 
 class SpanTask(LearningTask):

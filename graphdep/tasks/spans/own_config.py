@@ -8,7 +8,7 @@ from typing import Any
 from graphdep.datasets.base.rows import check_columns, check_suffix
 from graphdep.datasets.spans.rows import column_of
 from graphdep.tasks.spans.config import SpanConfig
-from graphdep.training.family.setting import setting
+from graphdep.training.settings import setting
 
 _FILES = ("train", "val", "test")
 

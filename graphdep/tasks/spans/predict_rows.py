@@ -12,9 +12,9 @@ from graphdep.parsing.parser import WordLimit
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.learning_task import SpanTask
 from graphdep.tasks.spans.span_predictor import SpanAnswer, SpanPredictor
-from graphdep.training.family.file_prediction import FilePrediction, FileRequest
-from graphdep.training.family.predicted_rows import PredictedRow, write_rows
-from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.checkpoint import RunState
+from graphdep.training.family import FilePrediction, FileRequest
+from graphdep.training.floors import PredictedRow, write_rows
 
 
 def predict_rows(task: SpanTask, request: FileRequest) -> FilePrediction:

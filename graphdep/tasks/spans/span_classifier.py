@@ -22,7 +22,7 @@ from graphdep.parsing import Parser
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.spans.span_predictor import SpanAnswer, SpanPredictor
 from graphdep.tasks.spans.span_sentences import listed, span_sentences
-from graphdep.training.runner.task_estimator import TaskEstimator, plain
+from graphdep.training.estimator import TaskEstimator, plain
 
 # Arguments that the files of a run on spans are made by: sentences are cut before they are written.
 _NO_SETTINGS = ("max_words", "truncate")

@@ -20,9 +20,9 @@ from graphdep.sentence import Sentence
 from graphdep.sentence.sentence import truncate
 from graphdep.tasks.spans.config import SpanConfig
 from graphdep.tasks.spans.learning_task import SpanTask
-from graphdep.training.family.pretrained import backbone_of
-from graphdep.training.runner.checkpoint import RunState
-from graphdep.training.runner.predictor import (
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState
+from graphdep.training.estimator import (
     batches_by_size,
     check_batch_size,
     check_family,

@@ -8,7 +8,7 @@ from typing import Any
 from graphdep.datasets.spans.rows import SpanExample, mark_text, read_tags
 from graphdep.io.limits import check_list, check_text, shown
 from graphdep.sentence import Sentence
-from graphdep.training.runner.task_estimator import plain
+from graphdep.training.estimator import plain
 
 
 def span_sentences(sentences: Any, spans: Any = None) -> list[SpanExample]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from graphdep.datasets.spans.rows import MAX_ARCS
 from graphdep.metrics import Metric
 from graphdep.tasks.spans.metrics import EXACT, SPAN_METRICS
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 OF_WAYS = f"of each way through the tree from one span to the other, of up to {MAX_ARCS} arcs"
 OF_WORDS = "of each form of a span's top word"

@@ -7,7 +7,7 @@ from graphdep.metrics import semeval2010_macro_f1
 from graphdep.tasks.spans.metrics import SPAN_METRICS
 from graphdep.tasks.spans.own_task import OwnMarkedSpans
 from graphdep.tasks.spans.task import Spans
-from graphdep.training.family.task import Task
+from graphdep.training.task import Task
 
 # As codes are: that of no finding first.
 _DIRECTED = [OTHER, *(label for label in LABELS if label != OTHER)]

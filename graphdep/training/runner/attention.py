@@ -16,11 +16,11 @@ from graphdep.nn.models import FrozenEncoder, TreeTransformer
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing import Parser, resolve_parser
 from graphdep.sentence import Sentence
-from graphdep.training.family.by_task import family_of
-from graphdep.training.family.learning_task import LearningTask
-from graphdep.training.family.train_config import TrainConfig
-from graphdep.training.runner.checkpoint import RunState, load_task
-from graphdep.training.runner.predictor import check_weights, parser_to_use
+from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.config import TrainConfig
+from graphdep.training.estimator import check_weights, parser_to_use
+from graphdep.training.family import family_of
+from graphdep.training.learning_task import LearningTask
 from graphdep.visualization import AttentionMap
 from graphdep.visualization.weights import ATTENTION, Layer, attention_layers
 

@@ -19,13 +19,13 @@ from graphdep.explorer.drawn import named_edges
 from graphdep.explorer.masks import masks_of
 from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
-from graphdep.training.family.by_task import family_of
-from graphdep.training.family.learning_task import LearningTask
-from graphdep.training.family.pretrained import backbone_of
+from graphdep.training.build import backbone_of
+from graphdep.training.checkpoint import RunState, load_task
+from graphdep.training.estimator import check_weights, parser_to_use
+from graphdep.training.family import family_of
+from graphdep.training.learning_task import LearningTask
 from graphdep.training.runner.attention import example_of, named_layers, parser_for
-from graphdep.training.runner.checkpoint import RunState, load_task
 from graphdep.training.runner.edge_masks import edge_masks
-from graphdep.training.runner.predictor import check_weights, parser_to_use
 from graphdep.transforms import PHRASE_PRESETS, RandomBrackets, RandomTree
 from graphdep.vocab import PhraseVocab, PieceVocab, RelationVocab
 

@@ -11,7 +11,7 @@ from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.sentence.sentence import truncate
 from graphdep.training import TrainConfig, load_task
-from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.checkpoint import RunState
 from graphdep.vocab.pieces import PieceVocab
 from graphdep.vocab.vocab import detokenize
 

@@ -9,9 +9,9 @@ import torch
 from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
 from graphdep.tasks.dialogues.responses import read_responses, spread_over
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.token_batches import TokenBatchSampler
-from graphdep.training.runner.run_file import RESULT
-from graphdep.training.table.report import write_report
+from graphdep.training.config import RESULT
+from graphdep.training.learning_task import TokenBatchSampler
+from graphdep.training.table import write_report
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_dialogues
 
@@ -197,7 +197,7 @@ def test_defaults_are_the_paper_s():
 
 def test_rows_of_words_and_subwords_have_data_of_their_own(dialogues, tmp_path):
     pytest.importorskip("tokenizers")
-    from graphdep.training.table.ablation import ablate
+    from graphdep.training.ablation import ablate
 
     settings = {**dialogues, "max_epochs": 1}
     del settings["task"]

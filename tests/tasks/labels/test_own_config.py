@@ -8,8 +8,8 @@ import pytest
 
 from graphdep.tasks import resolve_task
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import markdown
+from graphdep.training.ablation import ablate
+from graphdep.training.table import markdown
 from tests.kit.runs import evaluate_own
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}

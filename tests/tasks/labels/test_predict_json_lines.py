@@ -10,7 +10,7 @@ from graphdep.cli import app
 from graphdep.datasets import PropBankEWT
 from graphdep.io import read_conllu
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training.evaluation import read_predictions
 from tests.kit.tiny_corpora import write_tiny_propbank
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}

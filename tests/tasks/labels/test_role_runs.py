@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from graphdep.cli import app
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.runner.predictions import read_predictions
-from graphdep.training.table.comparison import compare_runs
+from graphdep.training.build import load_pretrained
+from graphdep.training.evaluation import read_predictions
+from graphdep.training.table import compare_runs
 from tests.kit.runs import evaluate_own
 
 AGREEMENT = Path(__file__).parents[3] / "datasets" / "mini" / "agreement" / "raw"

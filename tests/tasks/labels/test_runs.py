@@ -11,7 +11,7 @@ from graphdep.cli import app
 from graphdep.datasets.labels.words import Column
 from graphdep.io import read_conllu
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training.evaluation import read_predictions
 from tests.kit.runs import evaluate_own
 
 SIZES = ("hidden_channels=8", "ff_channels=8", "num_layers=1", "heads=2", "relation_dim=4", "batch_size=2")

@@ -17,8 +17,8 @@ from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
 from graphdep.tasks.selection.presets import SELECTION_MODELS
 from graphdep.tasks.selection.published import PAPER
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import write_report
+from graphdep.training.ablation import ablate
+from graphdep.training.table import write_report
 from graphdep.vocab import UNK_ID
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_selection
@@ -79,8 +79,8 @@ def test_a_model_learns_who_is_spoken_of(pools, tmp_path) -> None:
 
 
 def test_settings_reach_the_model(pools) -> None:
-    from graphdep.training.family.by_task import build_task
-    from graphdep.training.family.parts import Parts
+    from graphdep.training.build import Parts
+    from graphdep.training.family import build_task
 
     def built(model: str, **settings):
         return build_task(TrainConfig.of(model, **pools, **settings), Parts(9, 5)).model

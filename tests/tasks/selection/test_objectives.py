@@ -21,10 +21,10 @@ from graphdep.nn.models.selection import LOSSES, SPEAKERS
 from graphdep.tasks.selection.objective_settings import OBJECTIVES, ObjectiveSettings
 from graphdep.tasks.selection.splits import EpochKeys
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.by_task import build_task
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.shared_batches import SharedBatches
-from graphdep.training.family.splits import EpochSampler
+from graphdep.training.build import Parts
+from graphdep.training.family import build_task
+from graphdep.training.learning_task import SharedBatches
+from graphdep.training.splits import EpochSampler
 from tests.kit.tiny_corpora import write_tiny_selection
 from tests.kit.tiny_encoder import write_tiny_encoder
 

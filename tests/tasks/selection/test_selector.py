@@ -9,7 +9,7 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.training import TrainConfig, load_task
-from graphdep.training.runner.checkpoint import RunState
+from graphdep.training.checkpoint import RunState
 from graphdep.vocab import VocabTokens
 
 WORDS = "ann bob cid saw met the and you n't do . , ?".split()

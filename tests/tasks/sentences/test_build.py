@@ -10,10 +10,8 @@ from torch_geometric.data import Batch
 from graphdep import Sentence, to_data
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.training import TrainConfig
-from graphdep.training.family.by_task import build_edges, build_task, load_splits
-from graphdep.training.family.optimizers import make_optimizer
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.scratch import build_encoder
+from graphdep.training.build import Parts, build_encoder, make_optimizer
+from graphdep.training.family import build_edges, build_task, load_splits
 from graphdep.transforms import PRESETS, resolve
 
 

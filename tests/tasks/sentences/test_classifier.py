@@ -23,8 +23,8 @@ from graphdep.datasets import SICK
 from graphdep.parsing import resolver
 from graphdep.parsing.parser import ChainParser
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.runner import predictor as _asking
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training import estimator as _asking
+from graphdep.training.evaluation import read_predictions
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_sick
 from tests.kit.tiny_encoder import write_tiny_encoder

@@ -28,7 +28,7 @@ from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.tasks.sentences import encoder as sentence_encoder
 from graphdep.training import TrainConfig, load_task, train
-from graphdep.training.runner import predictor
+from graphdep.training import estimator as predictor
 from graphdep.transforms import resolve
 from tests.kit.tiny_corpora import write_tiny_sick
 

@@ -12,7 +12,7 @@ from graphdep.nn.models import transformer as _single_texts
 from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.sentences.predictor import Predictor
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.table.ablation import ablate
+from graphdep.training.ablation import ablate
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_encoder import write_tiny_encoder
 

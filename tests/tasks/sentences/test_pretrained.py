@@ -10,7 +10,7 @@ from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing.parser import ChainParser
 from graphdep.tasks.sentences.pretrained import build_pretrained_model
 from graphdep.training import TrainConfig
-from graphdep.training.family.pretrained_edges import pretrained_edges
+from graphdep.training.build import pretrained_edges
 from graphdep.vocab import RelationVocab
 from tests.kit.tiny_encoder import write_tiny_encoder
 

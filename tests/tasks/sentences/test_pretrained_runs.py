@@ -11,12 +11,11 @@ from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
 from graphdep.tasks.sentences.presets import MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.family.by_task import build_edges, build_task
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
-from graphdep.training.family.splits import Splits
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import markdown
+from graphdep.training.ablation import ablate
+from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.family import build_edges, build_task
+from graphdep.training.splits import Splits
+from graphdep.training.table import markdown
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_glue
 from tests.kit.tiny_encoder import write_tiny_encoder

@@ -11,8 +11,8 @@ from graphdep.tasks import SENTIMENT, SentenceTask
 from graphdep.tasks.sentences.build import build_model
 from graphdep.tasks.sentences.tree_settings import CONSTITUENT_ENCODERS, TREE_ENCODERS
 from graphdep.training import TrainConfig
-from graphdep.training.family.by_task import build_task, load_splits
-from graphdep.training.family.parts import Parts
+from graphdep.training.build import Parts
+from graphdep.training.family import build_task, load_splits
 from graphdep.transforms import resolve
 
 SMALL = {"hidden_channels": 8, "heads": 2, "ff_channels": 8}

@@ -12,8 +12,7 @@ from graphdep.parsing import resolve_parser
 from graphdep.tasks import family_of
 from graphdep.tasks.spans.floors import span_floors
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.parts import Parts
-from graphdep.training.family.pretrained import load_pretrained
+from graphdep.training.build import Parts, load_pretrained
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 OUTSIDE = {"semeval2010": "Other", "conll04": "none"}

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from graphdep.cli import app
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.predictions import read_predictions
+from graphdep.training.evaluation import read_predictions
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}

@@ -13,8 +13,8 @@ import graphdep
 from graphdep.cli import app
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits, load_task, train
-from graphdep.training.runner.predictions import read_predictions
-from graphdep.training.table.ablation import ablate
+from graphdep.training.ablation import ablate
+from graphdep.training.evaluation import read_predictions
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 

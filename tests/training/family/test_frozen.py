@@ -17,11 +17,10 @@ from graphdep.nn.pretrained import load_encoder
 from graphdep.tasks.sentences import frozen as sentences
 from graphdep.tasks.sentences.family import SentenceFamily
 from graphdep.training import TrainConfig, load_splits, train
-from graphdep.training.family.by_task import family_of
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.family.frozen import frozen_vectors
-from graphdep.training.table.ablation import ablate
-from graphdep.training.table.report import markdown, table_cells
+from graphdep.training.ablation import ablate
+from graphdep.training.family import TaskFamily, family_of
+from graphdep.training.floors import frozen_vectors
+from graphdep.training.table import markdown, table_cells
 from tests.kit.tiny_corpora import write_tiny_selection
 from tests.kit.tiny_encoder import write_tiny_encoder
 

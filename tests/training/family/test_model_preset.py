@@ -4,8 +4,8 @@ import pytest
 
 from graphdep.tasks import families
 from graphdep.training import TrainConfig, parse_settings
-from graphdep.training.family.by_task import build_edges
-from graphdep.training.family.model_preset import CONTROLS, ModelPreset
+from graphdep.training.config import CONTROLS, ModelPreset
+from graphdep.training.family import build_edges
 
 TREES = ("random", "chain", "reversed")
 TASK_OF = {

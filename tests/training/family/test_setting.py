@@ -12,7 +12,7 @@ from graphdep.tasks.selection.config import SelectionConfig
 from graphdep.tasks.sentences.config import SentenceConfig
 from graphdep.tasks.sentences.csv_config import CSVConfig
 from graphdep.training import TrainConfig
-from graphdep.training.family.setting import Marked, Told, setting
+from graphdep.training.settings import Marked, Told, setting
 
 CONFIGS = (
     TrainConfig,

@@ -7,7 +7,7 @@ from lightning.pytorch.loggers import Logger
 
 from graphdep.io.limits import LOGGERS, check_logger
 from graphdep.training import TrainConfig, train
-from graphdep.training.runner.metrics_file import METRICS, read_metrics
+from graphdep.training.trainer import METRICS, read_metrics
 
 
 class Told(Logger):

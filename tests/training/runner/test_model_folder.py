@@ -20,10 +20,9 @@ import graphdep
 from graphdep.io import atomic_path
 from graphdep.tasks import TASKS, resolve_task
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
-from graphdep.training.runner import hub_model
-from graphdep.training.runner.licences import LICENCES, licence_of
-from graphdep.training.runner.model_folder import read_model_folder
-from graphdep.training.runner.write_model_folder import write_model_folder
+from graphdep.training import hub as hub_model
+from graphdep.training.checkpoint import read_model_folder
+from graphdep.training.hub import LICENCES, licence_of, write_model_folder
 from tests.kit import tiny_corpora
 from tests.kit.tiny_corpora import write_tiny_propbank, write_tiny_semeval2010
 from tests.kit.tiny_encoder import write_tiny_encoder
@@ -132,7 +131,7 @@ def test_licences_are_those_of_the_cards_of_the_corpora():
 
 
 def test_a_task_that_no_class_answers_for(runs, monkeypatch):
-    module = importlib.import_module("graphdep.training.runner.load")  # the name is the function's, too
+    module = importlib.import_module("graphdep.training.hub")  # the name is the function's, too
     monkeypatch.setattr(module, "read_task", lambda place: "post-train")
     with pytest.raises(ValueError, match="the task 'post-train', which no class answers for: see"):
         graphdep.load(runs["sst"])
@@ -227,7 +226,7 @@ def test_a_save_that_is_killed_leaves_no_model_and_can_be_made_again(saved, runs
         with atomic_path(path) as temporary:
             yield temporary
 
-    module = "graphdep.training.runner.write_model_folder"
+    module = "graphdep.training.hub"
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(f"{module}.atomic_path", killed)
         write_model_folder(saved, *trained)
@@ -287,7 +286,7 @@ def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeyp
             yield temporary
             assert temporary.stat().st_ino == held, path
 
-    monkeypatch.setattr("graphdep.training.runner.write_model_folder.atomic_path", watched)
+    monkeypatch.setattr("graphdep.training.hub.atomic_path", watched)
     write_model_folder(tmp_path / "model", *load_task(runs["sst"]))
 
 

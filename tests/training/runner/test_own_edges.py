@@ -11,8 +11,8 @@ import torch
 
 from graphdep import RelationVocab, Vocab
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, run_folder, train
-from graphdep.training.family.pretrained_edges import root_sees_words
-from graphdep.training.runner.checkpoint import RunState, save_task
+from graphdep.training.build import root_sees_words
+from graphdep.training.checkpoint import RunState, save_task
 from graphdep.transforms import (
     DependencyEdges,
     EdgeConstructor,

@@ -12,9 +12,8 @@ import pytest
 import torch
 
 from graphdep.training import TrainConfig, load_splits, train
-from graphdep.training.runner.checkpoint import read_checkpoint
-from graphdep.training.runner.metrics_file import read_metrics
-from graphdep.training.runner.processes import Processes
+from graphdep.training.checkpoint import read_checkpoint
+from graphdep.training.trainer import Processes, read_metrics
 
 # Six batches of 7 and one of 1, of which the second process has none.
 EXAMPLES, BATCH = 43, 7

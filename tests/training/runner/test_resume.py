@@ -12,7 +12,7 @@ from lightning import Callback
 
 from graphdep.io.files import BEST
 from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
-from graphdep.training.runner.predictions import PREDICTIONS
+from graphdep.training.evaluation import PREDICTIONS
 from tests.kit.tiny_corpora import write_tiny_dialogues, write_tiny_propbank, write_tiny_selection
 from tests.kit.tiny_encoder import write_tiny_encoder
 

@@ -10,11 +10,10 @@ from lightning import Callback
 
 from graphdep import SequenceClassifier
 from graphdep.tasks import SentenceTask, TrainingError
-from graphdep.training import TrainConfig, load_splits, read_checkpoint, train
-from graphdep.training.runner import checkpoint, run
-from graphdep.training.runner.alone_in import alone_in
-from graphdep.training.runner.predictions import read_predictions
-from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from graphdep.training import TrainConfig, checkpoint, load_splits, read_checkpoint, run, train
+from graphdep.training.checkpoint import RunCheckpoint
+from graphdep.training.evaluation import read_predictions
+from graphdep.training.run import alone_in
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_glue
 
@@ -426,8 +425,8 @@ def test_a_finished_run_that_is_set_aside_is_told_of(tmp_path, config, caplog):
 
 
 def test_precision_auto_is_what_it_became(tmp_path, monkeypatch, config, capsys):
-    monkeypatch.setattr("graphdep.training.family.precision.gain_of_bf16", lambda *sizes: 2.0)
-    monkeypatch.setattr("graphdep.training.family.precision._LEAST_CHANNELS", 1)
+    monkeypatch.setattr("graphdep.training.build.gain_of_bf16", lambda *sizes: 2.0)
+    monkeypatch.setattr("graphdep.training.build._LEAST_CHANNELS", 1)
     config = config.replace(max_epochs=1, accelerator="cpu")
     splits = load_splits(config)
     auto, bf16 = config.replace(precision="auto"), config.replace(precision="bf16-mixed")

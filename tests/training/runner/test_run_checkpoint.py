@@ -10,7 +10,7 @@ from rich.console import Console
 
 from graphdep.metrics.scores import WORD_F1
 from graphdep.training import TrainConfig, evaluate, train
-from graphdep.training.runner.run_checkpoint import RunCheckpoint
+from graphdep.training.checkpoint import RunCheckpoint
 
 
 def epochs_of(checkpoint: RunCheckpoint, scores: list[float], losses: list[float]) -> int:

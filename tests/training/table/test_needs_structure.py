@@ -13,10 +13,10 @@ from rich.console import Console
 
 from graphdep.metrics.scores import ACCURACY, MSE
 from graphdep.training import TrainConfig, needs_structure
-from graphdep.training.family.structure_rows import StructureRows
-from graphdep.training.runner.predictions import write_predictions
-from graphdep.training.table import needs_structure as module
-from graphdep.training.table.structure_plan import _all, _Cost, _fits, _val_every
+from graphdep.training import structure as module
+from graphdep.training.evaluation import write_predictions
+from graphdep.training.family import StructureRows
+from graphdep.training.structure import _all, _Cost, _fits, _val_every
 from tests.kit.trees import random_sentence
 
 WORDS = "abcdef"

@@ -10,8 +10,8 @@ from rich.console import Console
 from graphdep.cli.output import print_scores
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.family.family import TaskFamily
-from graphdep.training.table.report import markdown, rich_table, table_cells
+from graphdep.training.family import TaskFamily
+from graphdep.training.table import markdown, rich_table, table_cells
 
 
 class Counting(TaskFamily):
