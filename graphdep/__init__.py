@@ -22,7 +22,6 @@ from graphdep.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from graphdep.data import NodeType, to_data
-    from graphdep.explorer.drawn import draw
     from graphdep.io import ConlluError
     from graphdep.sentence import Sentence
     from graphdep.tasks.dialogues.responder import Responder
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from graphdep.tasks.sentences.encoder import SentenceEncoder
     from graphdep.tasks.spans.span_classifier import SpanClassifier
     from graphdep.training.hub import load
-    from graphdep.training.runner.attention import attention_map
-    from graphdep.training.runner.explore import explore
+    from graphdep.visualization.explorer import draw
+    from graphdep.visualization.plots import attention_map, explore
     from graphdep.vocab import RelationVocab, Vocab
 
 __all__ = [

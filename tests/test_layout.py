@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "graphdep"
 MODULES = sorted(p for p in PACKAGE.rglob("*.py"))
 PACKAGES = [p for p in MODULES if p.name == "__init__.py" and p.read_text(encoding="utf-8").strip()]
-PACKAGE_DATA = ("py.typed", "parsing/bundled/*", "explorer/page/*")
+PACKAGE_DATA = ("py.typed", "parsing/bundled/*", "visualization/page/*")
 
 
 def name(path: Path) -> str:

@@ -14,7 +14,7 @@ ON_OTHERS = ("post_training",)
 # From the ground up; a room may import those before it and itself. Rooms of a line do not know one another.
 FLOORS = (
     ("graphdep.version",),
-    ("graphdep.drawing",),
+    ("graphdep.visualization",),
     ("graphdep.sentence",),
     ("graphdep.io",),
     ("graphdep.metrics", "graphdep.vocab", "graphdep.parsing"),
@@ -22,7 +22,7 @@ FLOORS = (
     ("graphdep.transforms", "graphdep.decoding"),
     ("graphdep.nn",),
     ("graphdep.visualization", "graphdep.human_eval"),
-    ("graphdep.explorer",),
+    ("graphdep.visualization",),
     ("graphdep.datasets",),
     ("graphdep.training",),
     tuple(f"graphdep.tasks.{name}" for name in FAMILIES if name not in ON_OTHERS),

@@ -55,7 +55,7 @@ def attention(
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
     from graphdep.io import atomic_path
-    from graphdep.training.runner.attention import attention_map
+    from graphdep.visualization.plots import attention_map
 
     shown = attention_map(checkpoint, texts, parser=parser)
     if layer is not None and not 1 <= layer <= len(shown.layers):

@@ -72,9 +72,9 @@ def draw(
         raise ValueError("'against' compares the edges of --edges, which is not given")
     texts = read_texts(text)
     say_loading()
-    from graphdep.explorer import draw as drawn
     from graphdep.parsing import resolve_parser
     from graphdep.transforms.presets import PHRASE_PRESETS
+    from graphdep.visualization import draw as drawn
 
     bracketed = constituents or any(name in PHRASE_PRESETS for name in (*names, other))
     own = resolve_parser(parser, constituents=bracketed)

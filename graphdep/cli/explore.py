@@ -84,7 +84,7 @@ def explore(
     texts = text if text is not None else read_texts(str(input))
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()
-    from graphdep.training.runner.explore import explore as explored
+    from graphdep.visualization.plots import explore as explored
 
     other = places[1] if len(places) == 2 else against
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]

@@ -97,9 +97,8 @@ class Sentence:
 
     def _repr_html_(self) -> str:
         """The tree, as notebooks show it: a drawing that scrolls, with the fonts of the browser."""
-        from graphdep.drawing.notebook import framed
-        from graphdep.drawing.picture_of_row import row_scene
-        from graphdep.drawing.sentence_row import sentence_row
+        from graphdep.visualization.rows import row_scene, sentence_row
+        from graphdep.visualization.scene import framed
 
         return framed(row_scene(sentence_row(self, root=False)).svg())
 

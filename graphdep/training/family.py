@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from graphdep.datasets.base.parsed import ParsedDataset
     from graphdep.datasets.base.rows import Label
-    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
     from graphdep.training.task import Task
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 

@@ -359,7 +359,7 @@ def _result_of_first(folder: Path) -> dict[str, Any]:
 def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str) -> None:
     # A run that was killed after its last epoch has no more of them to see.
     epochs = values.epochs or read_metrics(path.with_name(METRICS))
-    from graphdep.visualization.curves import plot_curves
+    from graphdep.visualization.plots import plot_curves
 
     figure = plot_curves(epochs, metric=run.metric.name, best_epoch=run.best_epoch, title=title)
     with atomic_path(path) as temporary:

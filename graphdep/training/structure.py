@@ -27,7 +27,7 @@ from graphdep.training.run import train
 from graphdep.training.table import compare_runs
 from graphdep.training.task import resolve_task
 from graphdep.training.trainer import METRICS, read_metrics
-from graphdep.visualization.differences import plot_differences
+from graphdep.visualization.plots import plot_differences
 
 PLAN = "plan.json"
 # Examples of the trial, the fewest that a model is trained on where there are as many, the most epochs where

@@ -25,7 +25,7 @@ from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predicti
 from graphdep.training.family import family_of
 from graphdep.training.floors import below_floor, untrained
 from graphdep.training.task import legend, resolve_task
-from graphdep.visualization.ablation import plot_ablation
+from graphdep.visualization.plots import plot_ablation
 
 Cells = list[list[str]]
 DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"

@@ -8,12 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import Sentence
-from graphdep.drawing import Bracket, Lane, Row, Scene, Shape, row_scene, row_scenes
-from graphdep.drawing.picture_of_brackets import bracket_levels
-from graphdep.drawing.picture_of_row import arc_levels
-from graphdep.drawing.scene import stacked
-from graphdep.drawing.sentence_row import sentence_row
-from graphdep.drawing.text_width import runs_right_to_left, text_width
+from graphdep.visualization import Bracket, Lane, Row, Scene, Shape, row_scene, row_scenes
+from graphdep.visualization.rows import arc_levels, bracket_levels, sentence_row
+from graphdep.visualization.scene import runs_right_to_left, stacked, text_width
 
 SENTENCE = Sentence(["I", "saw", "big", "dogs"], [2, 0, 4, 2], ["nsubj", "root", "amod", "obj"])
 ARC = st.tuples(st.integers(0, 9), st.integers(0, 9))

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from graphdep import RelationVocab, Sentence, Vocab, to_data
-from graphdep.explorer import Answer, Explorer, Side
 from graphdep.nn.models import DependencyTransformer
 from graphdep.transforms import RandomTree, resolve
-from graphdep.visualization import attention_weights
+from graphdep.visualization import Answer, Explorer, Side, attention_weights
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 MINUTE = 60_000

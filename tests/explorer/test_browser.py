@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from graphdep import RelationVocab, Sentence, draw, to_data
-from graphdep.explorer import Explorer, Side
-from graphdep.explorer.packing import dense
 from graphdep.transforms import resolve
+from graphdep.visualization import Explorer, Side
+from graphdep.visualization.page_data import dense
 
 pytestmark = pytest.mark.browser
 MINUTE = 60_000

@@ -15,13 +15,22 @@ from torch_geometric.explain import Explanation
 
 from graphdep import RelationVocab, Sentence, Vocab, draw, to_data
 from graphdep.data import expand_pieces
-from graphdep.explorer import Answer, Explorer, Side, WordNodes
-from graphdep.explorer.head_measures import entropies, partner_masks, relation_rows, shares
-from graphdep.explorer.masks import masks_of
-from graphdep.explorer.packing import PackedPairs, dense, pack_pairs, pack_weights, unpack_pairs
-from graphdep.explorer.utterance_rows import difference_rows, side_rows
-from graphdep.explorer.word_weights import arriving, half, join_pieces, moved, rollout
 from graphdep.transforms import DependencyEdges, resolve
+from graphdep.visualization import Answer, Explorer, Side, WordNodes
+from graphdep.visualization.explorer import difference_rows, side_rows
+from graphdep.visualization.head_measures import (
+    arriving,
+    entropies,
+    half,
+    join_pieces,
+    masks_of,
+    moved,
+    partner_masks,
+    relation_rows,
+    rollout,
+    shares,
+)
+from graphdep.visualization.page_data import PackedPairs, dense, pack_pairs, pack_weights, unpack_pairs
 
 
 def page_of(html: str) -> dict:
@@ -305,7 +314,7 @@ BLIND = {
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("cones", BLIND)
 def test_colours_can_be_told_apart_without_red_or_green_cones(theme, cones):
-    sheet = (resources.files("graphdep.explorer") / "page" / "explorer.css").read_text(encoding="utf-8")
+    sheet = (resources.files("graphdep.visualization") / "page" / "explorer.css").read_text(encoding="utf-8")
     named = re.findall(r"--(\w+): #(\w{6})\b", re.findall(r":root[^{]*{([^}]*)}", sheet)[theme])
     given = {name: np.frombuffer(bytes.fromhex(text), "u1") / 255 for name, text in named}
     seen = {

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
     from torch_geometric.transforms import BaseTransform
 
-    from graphdep.explorer.answer import Answer
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
     from graphdep.tasks.dialogues.learning_task import DialogueTask
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from graphdep.training.family import SplitScores
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -120,8 +120,8 @@ class DialogueFamily(TaskFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """What the model responds with, decoded as in its settings, and what of the context it looks at."""
-        from graphdep.explorer.answer import Answer
         from graphdep.tasks.dialogues.looked_at import looked_at
+        from graphdep.visualization.side import Answer
         from graphdep.vocab.vocab import detokenize
 
         config = cast(DialogueConfig, state.config)

@@ -11,10 +11,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from graphdep.decoding import Hypothesis
-from graphdep.explorer.answer import Answer
-from graphdep.explorer.word_nodes import WordNodes
 from graphdep.nn.models import ContextTransformer, DialogueModel, TransformerDecoder
 from graphdep.sentence import Sentence
+from graphdep.visualization.side import Answer, WordNodes
 
 _SHOWN = 3
 TITLE = "each word of it looks most at (decoder, last layer, mean of its heads)"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from graphdep.datasets.labels.base import LabelDataset
-    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.sentence import Sentence
     from graphdep.tasks.labels.learning_task import LabelTask
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from graphdep.training.family import FilePrediction, FileRequest
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
 
 LOOKUP = "lookup"
 
@@ -158,7 +158,7 @@ class LabelFamily(WordFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """The label of each word, with its probability."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         logits = task(batch)
         numbers = cast("LabelTask", task).predict(batch, logits).cpu().tolist()

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from graphdep.datasets.base.rows import Label
     from graphdep.datasets.selection.dataset import SelectionDataset
-    from graphdep.explorer.answer import Answer
     from graphdep.nn.models import SelectionModel
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from graphdep.training.build import Parts
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 
@@ -132,7 +132,7 @@ class SelectionFamily(TaskFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """How well the response fits."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         score = float(cast("SelectionTask", task).model(batch).double().sigmoid()[0])
         return [Answer("ranking", "how well the response fits", ((trees[-1].text, score),))]

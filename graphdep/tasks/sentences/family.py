@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
 
     from graphdep.datasets.base.rows import Label
-    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from graphdep.training.family import FilePrediction, FileRequest
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 logger = logging.getLogger("graphdep.training")
@@ -154,7 +154,7 @@ class SentenceFamily(TaskFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """The classes with their probabilities, or the number."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         goal, logits = cast("SentenceTask", task).goal, task(batch).double().cpu()
         if not goal.classifies:

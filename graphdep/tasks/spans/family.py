@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from graphdep.datasets.base.rows import Label
     from graphdep.datasets.spans.base import SpanDataset
-    from graphdep.explorer.answer import Answer
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from graphdep.training.family import FilePrediction, FileRequest
     from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
     from graphdep.training.splits import Splits
+    from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
 
 LOOKUP = "lookup"
@@ -130,7 +130,7 @@ class SpanFamily(WordFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """The labels with their probabilities, the best first."""
-        from graphdep.explorer.answer import Answer
+        from graphdep.visualization.side import Answer
 
         shares = task(batch).double().softmax(dim=1)[0].cpu()
         order = shares.argsort(descending=True, stable=True)[:_MOST].tolist()

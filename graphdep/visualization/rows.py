@@ -1,18 +1,119 @@
-"""Where the words, arcs and edges of a row are drawn."""
+"""Pictures of a sentence: its words, arcs and brackets in rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from graphdep.drawing.lane import Lane
-from graphdep.drawing.picture_of_brackets import SMALL, bracket_room, bracket_shapes, rounded
-from graphdep.drawing.row import Row
-from graphdep.drawing.scene import Scene, stacked
-from graphdep.drawing.shape import Shape, Step
-from graphdep.drawing.text_width import text_width
+from graphdep.visualization.scene import (
+    Bracket,
+    Lane,
+    Row,
+    Scene,
+    Shape,
+    Step,
+    runs_right_to_left,
+    stacked,
+    text_width,
+)
+
+SMALL = 11.5  # height of labels
+_BRACKET_STEP, _TICK = 22.0, 7.0
+
+
+def bracket_levels(brackets: Sequence[Bracket]) -> list[int]:
+    """A depth for each bracket, below all that share a word with it and are shorter; of equal ones the later
+    stands nearer to the words.
+    """
+    spans = sorted(range(len(brackets)), key=lambda n: (brackets[n].last - brackets[n].first, -n))
+    deepest = [0] * (1 + max((bracket.last for bracket in brackets), default=0))
+    levels = [0] * len(brackets)
+    for number in spans:
+        places = range(brackets[number].first, brackets[number].last + 1)
+        levels[number] = 1 + max(deepest[place] for place in places)
+        for place in places:
+            deepest[place] = levels[number]
+    return levels
+
+
+def bracket_room(brackets: Sequence[Bracket], widths: Sequence[float]) -> list[float]:
+    """How wide words are with the labels of phrases of one word."""
+    found = [*widths]
+    for bracket in brackets:
+        if bracket.first == bracket.last:
+            found[bracket.first] = max(found[bracket.first], label_width(bracket) + 8)
+    return found
+
+
+def label_width(bracket: Bracket) -> float:
+    """How wide a label is with what is around it."""
+    return text_width(bracket.label, SMALL) + (14 if bracket.node is not None else 8)
+
+
+def bracket_shapes(
+    brackets: Sequence[Bracket], x: Sequence[float], widths: Sequence[float], y: float
+) -> tuple[list[Shape], float]:
+    """The brackets below a line of words, and how far down they reach.
+
+    Args:
+        brackets: What is drawn.
+        x, widths: The middle and the width of each word.
+        y: Where the words end.
+    """
+    levels = bracket_levels(brackets)
+    lines, labels = [], []
+    for bracket, level in zip(brackets, levels):
+        left = x[bracket.first] - widths[bracket.first] / 2
+        right = x[bracket.last] + widths[bracket.last] / 2
+        low = y + _BRACKET_STEP * level - 8
+        style = "node" if bracket.node is not None and bracket.style == "arc" else bracket.style
+        names = (("n", bracket.node),) if bracket.node is not None else ()
+        lines.append(Shape(style, _line(left, right, low), names=names))
+        labels += _bracket_label(bracket, ((left + right) / 2, low), style, names)
+    return lines + labels, y + _BRACKET_STEP * max(levels, default=0)
+
+
+def _line(left: float, right: float, low: float) -> tuple[Step, ...]:
+    return (
+        ("M", (left, low - _TICK)),
+        ("L", (left, low)),
+        ("L", (right, low)),
+        ("L", (right, low - _TICK)),
+    )
+
+
+def _bracket_label(
+    bracket: Bracket, at: tuple[float, float], style: str, names: tuple[tuple[str, int], ...]
+) -> list[Shape]:
+    """The label on its line; in a box where the phrase is a node."""
+    (x, y), half = at, label_width(bracket) / 2
+    box = rounded(x - half, y - 9, 2 * half, 18, 8 if bracket.node is not None else 2)
+    shapes = [Shape("ground", box, filled=True)]
+    if bracket.node is not None:
+        shapes.append(Shape(style, box, names=names))
+    style = "label" if style == "arc" else style
+    return [*shapes, Shape(style, text=bracket.label or " ", at=(x, y + 4), size=SMALL, names=names)]
+
+
+def rounded(x: float, y: float, width: float, height: float, radius: float) -> tuple[Step, ...]:
+    """A box with round corners."""
+    right, low, r = x + width, y + height, radius
+    return (
+        ("M", (x + r, y)),
+        ("L", (right - r, y)),
+        ("Q", (right, y, right, y + r)),
+        ("L", (right, low - r)),
+        ("Q", (right, low, right - r, low)),
+        ("L", (x + r, low)),
+        ("Q", (x, low, x, low - r)),
+        ("L", (x, y + r)),
+        ("Q", (x, y, x + r, y)),
+        ("Z", ()),
+    )
+
 
 WORD, AGAIN = 16.0, 12.0  # heights of texts
-_STEP = 23.0  # between arcs that lie within one another
+_ARC_STEP = 23.0  # between arcs that lie within one another
 _GAP, _EDGE = 20.0, 26.0  # between words, and beside them
 _TIP = 6.0
 _LEGEND = "the word at the arrow attends to the other"
@@ -26,12 +127,12 @@ def row_scene(row: Row) -> Scene:
         row: What is drawn.
 
     Example:
-        >>> from graphdep.drawing import Row, row_scene
+        >>> from graphdep.visualization import Row, row_scene
         >>> scene = row_scene(Row(("She", "sings"), arcs=((1, 0, "nsubj"),)))
         >>> [shape.text for shape in scene.shapes if shape.text]
         ['nsubj', 'She', 'sings']
     """
-    return stacked(row_scenes(row), label=_label(row))
+    return stacked(row_scenes(row), label=_row_label(row))
 
 
 def row_scenes(row: Row) -> list[Scene]:
@@ -51,7 +152,7 @@ def row_scenes(row: Row) -> list[Scene]:
     ]
 
 
-def _label(row: Row) -> str:
+def _row_label(row: Row) -> str:
     label = f"{' '.join(row.words)}: {len(row.arcs)} arcs of a tree"
     return label + "".join(f"; {lane.title}" for lane in row.lanes)
 
@@ -64,7 +165,7 @@ def _tree(row: Row, x: Sequence[float]) -> tuple[list[Shape], float]:
         y = 24.0
         shapes.append(Shape("title", text=row.title, at=(_EDGE, 16), size=14, anchor="start"))
     levels = arc_levels([(governor, dependent) for governor, dependent, _ in row.arcs])
-    base = y + (_STEP * max(levels, default=0) + 18 if levels else 2)
+    base = y + (_ARC_STEP * max(levels, default=0) + 18 if levels else 2)
     shapes += _arcs(row, x, levels, base)
     y = base + WORD + 4
     shapes += [_word(row, place, (x[place], y), WORD, "word") for place in range(row.num_words)]
@@ -123,7 +224,7 @@ def _arcs(row: Row, x: Sequence[float], levels: Sequence[int], base: float) -> l
     for number, (governor, dependent, label) in enumerate(row.arcs):
         style = row.arc_styles[number] if row.arc_styles else "arc"
         names = (("g", row.node(governor)), ("d", row.node(dependent)))
-        height = base - 4 - _STEP * levels[number]
+        height = base - 4 - _ARC_STEP * levels[number]
         # Arcs that leave a word do not start where others arrive.
         right = dependent > governor
         start, end = x[governor] + (7 if right else -7), x[dependent]
@@ -252,3 +353,19 @@ def _mirrored(shape: Shape, width: float) -> Shape:
         shape.filled,
         shape.names,
     )
+
+
+def sentence_row(sentence: Any, lanes: tuple[Lane, ...] = (), *, root: bool = True, title: str = "") -> Row:
+    """The words of a :class:`~graphdep.Sentence`, with its tree.
+
+    Args:
+        sentence: Has ``form``, ``head`` and ``deprel``.
+        lanes: Sets of edges below it, over its nodes. (default: none)
+        root: Show the artificial ROOT as the first node. (default: :obj:`True`)
+        title: What stands on top. (default: none)
+    """
+    words = (*(["[ROOT]"] if root else []), *sentence.form)
+    pairs = enumerate(zip(sentence.head, sentence.deprel))
+    arcs = tuple((head - 1 + root, word + root, label) for word, (head, label) in pairs if head or root)
+    special = frozenset([0] if root else [])
+    return Row(words, arcs, lanes, special, title=title, rtl=runs_right_to_left(sentence.form))

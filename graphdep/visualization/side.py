@@ -1,16 +1,55 @@
-"""The words of an example, and the nodes that stand for them."""
+"""One example on a page: its words, edges, attention and answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
 
-from graphdep.data import NodeType
-from graphdep.vocab import PhraseVocab, RelationVocab
+from graphdep.data.node_table import NodeType
+from graphdep.transforms.types import EdgeOrigins
+from graphdep.vocab.relations import RelationVocab
+from graphdep.vocab.vocab import PhraseVocab
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model says of an example, for people.
+
+    Args:
+        kind: ``"classes"`` with their probabilities, ``"words"`` with the label and the probability of each
+            word, ``"texts"`` that it responds with, a ``"ranking"`` with scores, or a ``"number"``.
+        title: What it is.
+        rows: Texts, each with a number, or :obj:`None` where there is none.
+
+    Raises:
+        ValueError: If :obj:`kind` is none of those.
+
+    Example:
+        >>> from graphdep.visualization import Answer
+        >>> Answer("classes", "sentiment", (("positive", 0.9), ("negative", 0.1))).best
+        'positive'
+    """
+
+    kind: str
+    title: str
+    rows: tuple[tuple[str, float | None], ...]
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("classes", "words", "texts", "ranking", "number"):
+            raise ValueError(
+                f"'kind' must be 'classes', 'words', 'texts', 'ranking' or 'number' (got {self.kind!r})"
+            )
+
+    @property
+    def best(self) -> str:
+        """The text with the largest number, or else the first one."""
+        return max(self.rows, key=lambda row: row[1] if row[1] is not None else 0.0)[0]
+
 
 Key = tuple[str, int, int, int, str, int]
 
@@ -39,7 +78,7 @@ class WordNodes:
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, to_data
-        >>> from graphdep.explorer import WordNodes
+        >>> from graphdep.visualization import WordNodes
         >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])])
         >>> WordNodes.of(data, [["She", "sings"]], RelationVocab()).names
         ['[ROOT]', 'She', 'sings']
@@ -181,3 +220,97 @@ def _keys(
         seen[stem] = seen.get(stem, -1) + 1
         keys.append((*stem, seen[stem]))
     return keys
+
+
+Weights = tuple[str, Tensor, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """An example with its edges, and what a model attends to in it.
+
+    Args:
+        name: What the side is called.
+        nodes: Its words.
+        edges: Its sets of edges, by name. (default: none)
+        layers: Name, pairs and weights ``[num_pairs, heads]`` of each layer. (default: none)
+        beside: Names of layers that read an earlier one and do not stand in the chain from the first to the
+            last, as SIA's: nothing flows through them. (default: none)
+        masks: Weights of edges that come from elsewhere, such as an explainer, in the same form.
+            (default: none)
+        answers: What the model says. (default: none)
+        pieces: A text for each node, where words have several. (default: none)
+        relations: The names of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+
+    Raises:
+        ValueError: If weights and pairs differ in number, or name nodes that are not there.
+
+    Example:
+        >>> from graphdep import Sentence, to_data
+        >>> from graphdep.visualization import Side
+        >>> from graphdep.transforms import resolve
+        >>> data = to_data([Sentence(["She", "sings"], [2, 0], ["nsubj", "root"])])
+        >>> side = Side.of("dra", data, [["She", "sings"]], {"dra": resolve("dra")})
+        >>> side.edges["dra"].edge_index.size(1)
+        6
+    """
+
+    name: str
+    nodes: WordNodes
+    edges: Mapping[str, EdgeOrigins] = field(default_factory=dict)
+    layers: Sequence[Weights] = ()
+    masks: Sequence[Weights] = ()
+    answers: Sequence[Answer] = ()
+    pieces: Sequence[str] = ()
+    relations: RelationVocab = field(default_factory=RelationVocab)
+    beside: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        size = self.nodes.entry.numel()
+        for name, pairs, alpha in (*self.layers, *self.masks):
+            if alpha.dim() != 2 or alpha.size(0) != pairs.size(1):
+                shapes = f"{[*alpha.shape]} and {[*pairs.shape]}"
+                raise ValueError(f"{name!r}: weights must have a row a pair (got shapes {shapes})")
+            if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < size:
+                raise ValueError(f"{name!r}: pairs name nodes outside 0..{size - 1}")
+            if not bool((alpha >= 0).all()):
+                raise ValueError(f"{name!r}: weights must be numbers from 0 on")
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        data: Data,
+        words: Sequence[Sequence[str]],
+        edges: Mapping[str, BaseTransform],
+        *,
+        relations: RelationVocab | None = None,
+        layers: Sequence[Weights] = (),
+        masks: Sequence[Weights] = (),
+        answers: Sequence[Answer] = (),
+        pieces: Sequence[str] = (),
+        beside: Sequence[str] = (),
+    ) -> Side:
+        """Makes the edges of an example, and reads its words.
+
+        Args:
+            name: What the side is called.
+            data: One example without edges.
+            words: The words of each utterance.
+            edges: Transforms by name.
+            relations: The names of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
+            layers, masks, answers, pieces, beside: As in the class. (default: none)
+
+        Raises:
+            ValueError: As the class, or if a transform writes no edges.
+        """
+        relations = RelationVocab() if relations is None else relations
+        origins = {title: EdgeOrigins.of(transform, data) for title, transform in edges.items()}
+        # Relation nodes stand behind all others, which keep their numbers.
+        most = max([data, *(made.data for made in origins.values())], key=lambda made: made.num_nodes)
+        nodes = WordNodes.of(most.cpu(), words, relations)
+        return cls(name, nodes, origins, layers, masks, answers, pieces, relations, beside)
+
+    def part_names(self, name: str) -> list[str]:
+        """How the parts of a set of edges print."""
+        return [repr(part) for part in self.edges[name].parts]
