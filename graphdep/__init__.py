@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from graphdep.data import NodeType, to_data
     from graphdep.io import ConlluError
     from graphdep.sentence import Sentence
-    from graphdep.tasks.dialogues.responder import Responder
-    from graphdep.tasks.labels.word_labeller import WordLabeller
-    from graphdep.tasks.selection.selector import ResponseSelector
-    from graphdep.tasks.sentences.classifier import SequenceClassifier
-    from graphdep.tasks.sentences.encoder import SentenceEncoder
-    from graphdep.tasks.spans.span_classifier import SpanClassifier
+    from graphdep.tasks.dialogues.predict import Responder
+    from graphdep.tasks.labels.predict import WordLabeller
+    from graphdep.tasks.selection.predict import ResponseSelector
+    from graphdep.tasks.sentences.predict import SentenceEncoder, SequenceClassifier
+    from graphdep.tasks.spans.predict import SpanClassifier
     from graphdep.training.hub import load
     from graphdep.visualization.explorer import draw
     from graphdep.visualization.plots import attention_map, explore

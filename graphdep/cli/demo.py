@@ -268,8 +268,8 @@ def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
 
 def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
     """Trains a model of dialogues, and shows what it says to the first ones of the test split."""
-    from graphdep.tasks.dialogues.responses import read_responses
-    from graphdep.tasks.dialogues.responses_name import responses_name
+    from graphdep.tasks.dialogues.model import read_responses
+    from graphdep.tasks.dialogues.settings import responses_name
     from graphdep.training import TrainConfig, load_splits, run_folder, train
 
     settings = DIALOGUE_SETTINGS | {"max_epochs": min(max_epochs, DIALOGUE_SETTINGS["max_epochs"])}

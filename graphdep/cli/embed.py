@@ -79,7 +79,7 @@ def embed(
         texts, places = _read(source, text_columns)
 
     from graphdep.parsing.parser import WordLimit
-    from graphdep.tasks.sentences.encoder import SentenceEncoder
+    from graphdep.tasks.sentences.predict import SentenceEncoder
 
     limit = WordLimit(max_words, truncate)
     for line, place in zip(texts, places):

@@ -20,7 +20,7 @@ from graphdep.io.limits import MAX_WORDS
 from graphdep.io.process import plain_console
 
 if TYPE_CHECKING:
-    from graphdep.tasks.dialogues.responder import Responder
+    from graphdep.tasks.dialogues.predict import Responder
 
 _DECODING = "Decoding (default: as in the checkpoint's settings)"
 
@@ -123,7 +123,7 @@ def generate(
     }
     given: dict[str, Any] = {name: value for name, value in decoding.items() if value is not None}
     say_loading()
-    from graphdep.tasks.dialogues.responder import Responder
+    from graphdep.tasks.dialogues.predict import Responder
 
     given |= {
         "edges": edges and import_edges(edges),

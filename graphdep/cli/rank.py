@@ -66,7 +66,7 @@ def rank(
     limit = WordLimit(max_words, truncate)
     rows = read_rows(source, ("context", "candidates"), limit)
     say_loading()
-    from graphdep.tasks.selection.selector import ResponseSelector
+    from graphdep.tasks.selection.predict import ResponseSelector
 
     options: dict[str, Any] = {
         "parser": parser,

@@ -9,8 +9,7 @@ from unittest import mock
 
 import pytest
 
-from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.tasks.sentences.published import PAPER
+from graphdep.tasks.sentences.settings import PAPER, SentenceConfig
 from graphdep.training import ablation
 from graphdep.training.run import alone_in
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.tasks.dialogues.published import PAPER
-from graphdep.tasks.dialogues.responses_name import responses_name
-from graphdep.tasks.dialogues.tasks import COLUMNS, TASKS
+from graphdep.tasks.dialogues.settings import COLUMNS, PAPER, TASKS, DialogueConfig, responses_name
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import Published, StructureRows, TaskFamily
 from graphdep.training.task import Task
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.dialogues.learning_task import DialogueTask
+    from graphdep.tasks.dialogues.model import DialogueTask
     from graphdep.training.build import Parts
     from graphdep.training.family import SplitScores
     from graphdep.training.learning_task import LearningTask, Outputs
@@ -60,11 +57,10 @@ class DialogueFamily(TaskFamily):
     files = (responses_name("val"), responses_name("test"))
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.dialogues.responder.Responder"
+        return "graphdep.tasks.dialogues.predict.Responder"
 
     def build(self, config: TrainConfig, parts: Parts) -> DialogueTask:
-        from graphdep.tasks.dialogues.build import build_dialogue_model
-        from graphdep.tasks.dialogues.learning_task import DialogueTask
+        from graphdep.tasks.dialogues.model import DialogueTask, build_dialogue_model
         from graphdep.training.build import make_optimizer
 
         sizes = parts.num_words, parts.num_relations, parts.vectors
@@ -78,7 +74,7 @@ class DialogueFamily(TaskFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        from graphdep.tasks.dialogues.learning_task import unigram_floor
+        from graphdep.tasks.dialogues.model import unigram_floor
 
         return unigram_floor(splits, split)
 
@@ -120,7 +116,7 @@ class DialogueFamily(TaskFamily):
 
     def answers(self, task: LearningTask, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
         """What the model responds with, decoded as in its settings, and what of the context it looks at."""
-        from graphdep.tasks.dialogues.looked_at import looked_at
+        from graphdep.tasks.dialogues.model import looked_at
         from graphdep.visualization.side import Answer
         from graphdep.vocab.vocab import detokenize
 
@@ -133,7 +129,7 @@ class DialogueFamily(TaskFamily):
     def extra_scores(
         self, task: LearningTask, splits: Splits, split: str, config: TrainConfig, folder: Path | None = None
     ) -> SplitScores:
-        from graphdep.tasks.dialogues.responses import score_responses
+        from graphdep.tasks.dialogues.model import score_responses
 
         return score_responses(
             cast("DialogueTask", task), splits, split, cast(DialogueConfig, config), folder

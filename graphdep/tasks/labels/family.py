@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.labels.config import LabelConfig
-from graphdep.tasks.labels.own_config import OwnLabelConfig
-from graphdep.tasks.labels.parsed_config import ParsedLabelConfig
-from graphdep.tasks.labels.scoring import LabelScoring
-from graphdep.tasks.labels.tasks import COLUMNS, TASKS
+from graphdep.tasks.labels.settings import (
+    COLUMNS,
+    TASKS,
+    LabelConfig,
+    LabelScoring,
+    OwnLabelConfig,
+    ParsedLabelConfig,
+)
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import StructureRows, WordFamily, label_columns, texts_of
 from graphdep.training.task import Task
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from graphdep.datasets.labels.base import LabelDataset
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.sentence import Sentence
-    from graphdep.tasks.labels.learning_task import LabelTask
+    from graphdep.tasks.labels.model import LabelTask
     from graphdep.training.build import Parts
     from graphdep.training.family import FilePrediction, FileRequest
     from graphdep.training.learning_task import LearningTask, Outputs
@@ -60,11 +63,10 @@ class LabelFamily(WordFamily):
     )
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.labels.word_labeller.WordLabeller"
+        return "graphdep.tasks.labels.predict.WordLabeller"
 
     def build(self, config: TrainConfig, parts: Parts) -> LabelTask:
-        from graphdep.tasks.labels.build import build_chain, build_label_model
-        from graphdep.tasks.labels.learning_task import LabelTask
+        from graphdep.tasks.labels.model import LabelTask, build_chain, build_label_model
         from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config = cast(LabelConfig, config)
@@ -86,7 +88,7 @@ class LabelFamily(WordFamily):
         )
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        from graphdep.tasks.labels.floors import label_floors
+        from graphdep.tasks.labels.model import label_floors
 
         scoring = cast("LabelTask", task).scoring
         return label_floors(scoring, splits["train"], splits[split], split, LOOKUP)
@@ -94,7 +96,7 @@ class LabelFamily(WordFamily):
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
-        from graphdep.tasks.labels.frozen import label_probe_scores
+        from graphdep.tasks.labels.model import label_probe_scores
 
         config, labels = cast(LabelConfig, config), tuple(splits.labels() or ())
         scoring = LabelScoring(labels, config.outside, config.scheme)
@@ -122,9 +124,7 @@ class LabelFamily(WordFamily):
         return columns | ({"text": [" ".join(words[n]) for n in example.tolist()]} if words else {})
 
     def tables(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
-        from graphdep.tasks.labels.by_place import f1_by_place
-        from graphdep.tasks.labels.by_type import exact_by_type
-        from graphdep.tasks.labels.learning_task import scored_words
+        from graphdep.tasks.labels.model import exact_by_type, f1_by_place, scored_words
 
         scoring, words = cast("LabelTask", task).scoring, scored_words(outputs)
         prediction = outputs[0].numpy()
@@ -138,7 +138,7 @@ class LabelFamily(WordFamily):
         return found
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.tasks.labels.build import build_chain
+        from graphdep.tasks.labels.model import build_chain
 
         super().adapt(task, config)
         config, task = cast(LabelConfig, config), cast("LabelTask", task)
@@ -148,7 +148,7 @@ class LabelFamily(WordFamily):
     def comparable(self, mine: Splits, other: Splits) -> bool:
         import numpy as np
 
-        from graphdep.tasks.labels.floors import labelled_words
+        from graphdep.tasks.labels.model import labelled_words
 
         # Other trees, and pieces in place of words, leave the labels as they are.
         if mine is other or mine.labels() != other.labels():
@@ -171,8 +171,7 @@ class LabelFamily(WordFamily):
         return [Answer("words", state.config.task, tuple(rows))]
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        from graphdep.tasks.labels.predict_conllu import predict_conllu
-        from graphdep.tasks.labels.predict_json_lines import predict_json_lines
+        from graphdep.tasks.labels.predict import predict_conllu, predict_json_lines
 
         suffix, name = request.source.suffix.lower(), request.state.config.task
         predict = {".conllu": predict_conllu, ".jsonl": predict_json_lines}

@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from graphdep.tasks.post_training.config import PostTrainingConfig
-from graphdep.tasks.post_training.tasks import COLUMNS, TASKS
+from graphdep.tasks.post_training.settings import COLUMNS, TASKS, PostTrainingConfig
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import TaskFamily
 from graphdep.training.task import Task
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.post_training.learning_task import PostTrainingTask
+    from graphdep.tasks.post_training.model import PostTrainingTask
     from graphdep.training.build import Parts
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
@@ -49,7 +48,7 @@ class PostTrainingFamily(TaskFamily):
 
     def build(self, config: TrainConfig, parts: Parts) -> PostTrainingTask:
         from graphdep.nn.models import PostTrainingModel
-        from graphdep.tasks.post_training.learning_task import PostTrainingTask
+        from graphdep.tasks.post_training.model import PostTrainingTask
         from graphdep.training.build import make_optimizer
 
         assert parts.pretrained is not None
@@ -74,7 +73,7 @@ class PostTrainingFamily(TaskFamily):
         relations: RelationVocab | None = None,
         labels: Sequence[Label] | None = None,
     ) -> Splits:
-        from graphdep.tasks.post_training.splits import load_post_training_splits
+        from graphdep.tasks.post_training.model import load_post_training_splits
         from graphdep.training.build import load_pretrained
         from graphdep.training.splits import check_length
 
@@ -92,7 +91,7 @@ class PostTrainingFamily(TaskFamily):
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response; no word is masked."""
-        from graphdep.tasks.selection.read_pair import read_pair
+        from graphdep.tasks.selection.model import read_pair
         from graphdep.training.build import backbone_of
 
         config, tokens = cast(PostTrainingConfig, config), backbone_of(task.model).tokens

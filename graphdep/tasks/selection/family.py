@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.selection.published import PAPER
-from graphdep.tasks.selection.tasks import COLUMNS, TASKS
+from graphdep.tasks.selection.settings import COLUMNS, PAPER, TASKS, SelectionConfig
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import Published, StructureRows, TaskFamily
 from graphdep.training.task import Task
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.selection.learning_task import SelectionTask
+    from graphdep.tasks.selection.model import SelectionTask
     from graphdep.training.build import Parts
     from graphdep.training.learning_task import LearningTask, Outputs
     from graphdep.training.splits import Splits
@@ -50,12 +48,10 @@ class SelectionFamily(TaskFamily):
     floor_reads = ()
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.selection.selector.ResponseSelector"
+        return "graphdep.tasks.selection.predict.ResponseSelector"
 
     def build(self, config: TrainConfig, parts: Parts) -> SelectionTask:
-        from graphdep.tasks.selection.build import build_selection_model
-        from graphdep.tasks.selection.learning_task import SelectionTask
-        from graphdep.tasks.selection.objective_task import ObjectiveTask
+        from graphdep.tasks.selection.model import ObjectiveTask, SelectionTask, build_selection_model
         from graphdep.training.build import grouped_optimizer
 
         config = cast(SelectionConfig, config)
@@ -83,7 +79,7 @@ class SelectionFamily(TaskFamily):
         labels: Sequence[Label] | None = None,
     ) -> Splits:
         """Splits of the corpus, which every objective makes its own examples of."""
-        from graphdep.tasks.selection.splits import SelectionSplits
+        from graphdep.tasks.selection.model import SelectionSplits
 
         found = super().load(config, splits, vocab, pretrained, relations, labels)
         return SelectionSplits(**vars(found))
@@ -92,7 +88,7 @@ class SelectionFamily(TaskFamily):
         """As of every family, and the marks that the model of an objective reads."""
         from torch_geometric.transforms import Compose
 
-        from graphdep.tasks.selection.objectives import objective_edges
+        from graphdep.tasks.selection.model import objective_edges
 
         edges, further = super().edges(config), objective_edges(cast(SelectionConfig, config))
         return Compose([edges, *further]) if further else edges
@@ -123,8 +119,7 @@ class SelectionFamily(TaskFamily):
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context, and the response."""
-        from graphdep.tasks.selection.build import tokens_of
-        from graphdep.tasks.selection.read_pair import read_pair
+        from graphdep.tasks.selection.model import read_pair, tokens_of
 
         config = cast(SelectionConfig, config)
         tokens = tokens_of(cast("SelectionTask", task).model, vocab)
@@ -140,7 +135,7 @@ class SelectionFamily(TaskFamily):
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
-        from graphdep.tasks.selection.frozen import cosine_scores
+        from graphdep.tasks.selection.model import cosine_scores
 
         config = cast(SelectionConfig, config)
         return {
@@ -151,7 +146,7 @@ class SelectionFamily(TaskFamily):
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         from graphdep.nn.models import SIA
-        from graphdep.tasks.selection.build import sia_edges
+        from graphdep.tasks.selection.model import sia_edges
 
         super().adapt(task, config)
         task, config = cast("SelectionTask", task), cast(SelectionConfig, config)

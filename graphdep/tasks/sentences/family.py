@@ -6,11 +6,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.tasks.sentences.csv_config import CSVConfig
-from graphdep.tasks.sentences.published import PAPER, of_nodes
-from graphdep.tasks.sentences.task import Sentences
-from graphdep.tasks.sentences.tasks import COLUMNS, TASKS
+from graphdep.tasks.sentences.settings import (
+    COLUMNS,
+    PAPER,
+    TASKS,
+    CSVConfig,
+    SentenceConfig,
+    Sentences,
+    of_nodes,
+)
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import Published, StructureRows, TaskFamily, label_columns
 from graphdep.training.task import Task
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.sentences.learning_task import SentenceTask
+    from graphdep.tasks.sentences.model import SentenceTask
     from graphdep.training.build import Parts
     from graphdep.training.family import FilePrediction, FileRequest
     from graphdep.training.learning_task import LearningTask, Outputs
@@ -66,9 +70,7 @@ class SentenceFamily(TaskFamily):
         return of_nodes() if given.get("node_labels") else super().published_for(task, given)
 
     def build(self, config: TrainConfig, parts: Parts) -> SentenceTask:
-        from graphdep.tasks.sentences.build import build_model
-        from graphdep.tasks.sentences.learning_task import SentenceTask
-        from graphdep.tasks.sentences.pretrained import build_pretrained_model
+        from graphdep.tasks.sentences.model import SentenceTask, build_model, build_pretrained_model
         from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config, task = cast(SentenceConfig, config), cast(Sentences, self.tasks[config.task])
@@ -95,7 +97,7 @@ class SentenceFamily(TaskFamily):
     def floor_frozen(
         self, config: TrainConfig, splits: Splits, encoder: PretrainedEncoder
     ) -> dict[str, float]:
-        from graphdep.tasks.sentences.frozen import probe_scores
+        from graphdep.tasks.sentences.model import probe_scores
 
         goal = cast(Sentences, self.tasks[config.task]).goal
         return probe_scores(goal, splits, config.splits, encoder)
@@ -168,7 +170,7 @@ class SentenceFamily(TaskFamily):
         return [Answer("classes", state.config.task, tuple(rows))]
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        from graphdep.tasks.sentences.predict_rows import predict_rows
+        from graphdep.tasks.sentences.predict import predict_rows
 
         return predict_rows(task, request)
 

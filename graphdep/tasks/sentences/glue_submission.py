@@ -25,7 +25,7 @@ from graphdep.training.estimator import (
 )
 
 if TYPE_CHECKING:
-    from graphdep.tasks.sentences.learning_task import SentenceTask
+    from graphdep.tasks.sentences.model import SentenceTask
     from graphdep.training.checkpoint import RunState
 
 logger = logging.getLogger("graphdep")
@@ -192,7 +192,7 @@ def predict_glue(
     """
     check_batch_size(batch_size)
     check_checkpoints({name: checkpoint})
-    from graphdep.tasks.sentences.learning_task import SentenceTask
+    from graphdep.tasks.sentences.model import SentenceTask
     from graphdep.training import load_task
 
     task, state = load_task(checkpoint)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from graphdep.tasks.spans.config import SpanConfig
-from graphdep.tasks.spans.own_config import OwnSpanConfig
-from graphdep.tasks.spans.tasks import COLUMNS, TASKS
+from graphdep.tasks.spans.settings import COLUMNS, TASKS, OwnSpanConfig, SpanConfig
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import StructureRows, WordFamily, label_columns, texts_of
 from graphdep.training.task import Task
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.parsing import Parser
     from graphdep.sentence import Sentence
-    from graphdep.tasks.spans.learning_task import SpanTask
+    from graphdep.tasks.spans.model import SpanTask
     from graphdep.training.build import Parts
     from graphdep.training.family import FilePrediction, FileRequest
     from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
@@ -61,10 +59,10 @@ class SpanFamily(WordFamily):
     )
 
     def predictor(self, task: str) -> str | None:
-        return "graphdep.tasks.spans.span_classifier.SpanClassifier"
+        return "graphdep.tasks.spans.predict.SpanClassifier"
 
     def build(self, config: TrainConfig, parts: Parts) -> SpanTask:
-        from graphdep.tasks.spans.build import build_span_model
+        from graphdep.tasks.spans.model import build_span_model
         from graphdep.training.build import grouped_optimizer, make_optimizer
 
         config = cast(SpanConfig, config)
@@ -82,7 +80,7 @@ class SpanFamily(WordFamily):
         model: nn.Module,
         optimizer: MakeOptimizer | None = None,
     ) -> SpanTask:
-        from graphdep.tasks.spans.learning_task import SpanTask
+        from graphdep.tasks.spans.model import SpanTask
 
         task = config.span_task
         return SpanTask(
@@ -142,7 +140,7 @@ class SpanFamily(WordFamily):
     ) -> dict[str, float]:
         from torch import nn
 
-        from graphdep.tasks.spans.frozen import span_probe_scores
+        from graphdep.tasks.spans.model import span_probe_scores
 
         task = self._task(cast(SpanConfig, config), splits.labels() or [], nn.Identity())
         return span_probe_scores(task, [(name, splits[name]) for name in config.splits], encoder)
@@ -151,7 +149,7 @@ class SpanFamily(WordFamily):
         return "sentences of the test split"
 
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        from graphdep.tasks.spans.floors import span_floors
+        from graphdep.tasks.spans.model import span_floors
 
         return span_floors(cast("SpanTask", task), splits["train"], splits[split], split, LOOKUP)
 
@@ -185,7 +183,7 @@ class SpanFamily(WordFamily):
         relations: RelationVocab | None = None,
         labels: Sequence[Label] | None = None,
     ) -> Splits:
-        from graphdep.tasks.spans.check_splits import check_splits
+        from graphdep.tasks.spans.model import check_splits
 
         found = super().load(config, splits, vocab, pretrained, relations, labels)
         check_splits(cast(SpanConfig, config), found)
@@ -201,6 +199,6 @@ class SpanFamily(WordFamily):
         )
 
     def predict_file(self, task: LearningTask, request: FileRequest) -> FilePrediction:
-        from graphdep.tasks.spans.predict_rows import predict_rows
+        from graphdep.tasks.spans.predict import predict_rows
 
         return predict_rows(cast("SpanTask", task), request)

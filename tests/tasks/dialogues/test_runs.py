@@ -6,8 +6,8 @@ import math
 import pytest
 import torch
 
-from graphdep.tasks.dialogues.presets import DIALOGUE_MODELS
-from graphdep.tasks.dialogues.responses import read_responses, spread_over
+from graphdep.tasks.dialogues.model import read_responses, spread_over
+from graphdep.tasks.dialogues.settings import DIALOGUE_MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.config import RESULT
 from graphdep.training.learning_task import TokenBatchSampler

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from graphdep.tasks import family_of
-from graphdep.tasks.labels.presets import LABEL_MODELS
-from graphdep.tasks.labels.tasks import COLUMNS, TASKS
+from graphdep.tasks.labels.settings import COLUMNS, LABEL_MODELS, TASKS
 from graphdep.training import TrainConfig
 
 SCRATCH = [name for name in LABEL_MODELS if not name.startswith("bert")]

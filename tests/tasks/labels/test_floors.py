@@ -11,8 +11,8 @@ from graphdep.datasets import PropBankEWT
 from graphdep.datasets.labels.base import UDTags
 from graphdep.datasets.labels.words import Column, spans_of
 from graphdep.sentence import Sentence
-from graphdep.tasks.labels.floors import label_floors, labelled_words
-from graphdep.tasks.labels.scoring import LabelScoring
+from graphdep.tasks.labels.model import label_floors, labelled_words
+from graphdep.tasks.labels.settings import LabelScoring
 
 
 def commonest(labels: list) -> object:

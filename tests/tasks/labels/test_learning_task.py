@@ -6,8 +6,8 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch
 
 from graphdep.tasks import family_of
-from graphdep.tasks.labels.learning_task import LabelTask, word_losses
-from graphdep.tasks.labels.presets import LABEL_MODELS
+from graphdep.tasks.labels.model import LabelTask, word_losses
+from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts
 from graphdep.training.learning_task import join_outputs

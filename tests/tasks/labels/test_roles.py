@@ -14,8 +14,8 @@ from torch_geometric.data import Batch
 
 from graphdep.datasets.labels.words import bio_of, spans_of
 from graphdep.tasks import family_of
-from graphdep.tasks.labels.learning_task import LabelTask
-from graphdep.tasks.labels.presets import LABEL_MODELS
+from graphdep.tasks.labels.model import LabelTask
+from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
 from graphdep.training.learning_task import example_numbers, gather_rows, join_outputs
@@ -267,7 +267,7 @@ def test_rows_of_several_processes_are_those_of_one(pieces, of_roles, on_encoder
 def test_what_is_compared_are_words_or_whole_groups(spans, of_roles):
     from dataclasses import replace
 
-    from graphdep.tasks.labels.tasks import TASKS
+    from graphdep.tasks.labels.settings import TASKS
 
     task = make(spans, of_roles, form="spans")
     outputs = outputs_of(task, spans["test"], spans["test"])

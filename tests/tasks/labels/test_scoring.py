@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphdep.datasets.base.rows import UNKNOWN
 from graphdep.datasets.labels.words import bio_of, spans_of
 from graphdep.metrics.scores import NOTHING
-from graphdep.tasks.labels.scoring import LabelScoring, ScoredWords, bio_tables
+from graphdep.tasks.labels.settings import LabelScoring, ScoredWords, bio_tables
 
 LABELS = ("O", "B-A", "B-B", "I-A", "I-B")
 SCORING = LabelScoring(LABELS, "O", "bio")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from graphdep.nn.conv.sia_conv import MASKS
 from graphdep.nn.models.selection import BLOCKS, READOUTS
-from graphdep.tasks.selection.config import SelectionConfig
+from graphdep.tasks.selection.settings import SelectionConfig
 
 
 def test_choices_are_those_of_the_layer():

@@ -11,11 +11,8 @@ from graphdep import ResponseSelector
 from graphdep.nn.models import MatchingModel
 from graphdep.nn.models.baselines.deep_matching import DAM_FORMS, OBJECTIVES
 from graphdep.nn.models.baselines.matching import ACCUMULATIONS
-from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.selection.matching_build import build_matching_model
-from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
-from graphdep.tasks.selection.presets import SELECTION_MODELS
-from graphdep.tasks.selection.published import PAPER
+from graphdep.tasks.selection.model import build_matching_model
+from graphdep.tasks.selection.settings import MATCHING_ENCODERS, PAPER, SELECTION_MODELS, SelectionConfig
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training.ablation import ablate
 from graphdep.training.table import write_report

@@ -18,8 +18,8 @@ from graphdep.cli import app
 from graphdep.datasets.selection.objectives import FORMS
 from graphdep.nn.models import SIA
 from graphdep.nn.models.selection import LOSSES, SPEAKERS
-from graphdep.tasks.selection.objective_settings import OBJECTIVES, ObjectiveSettings
-from graphdep.tasks.selection.splits import EpochKeys
+from graphdep.tasks.selection.model import EpochKeys
+from graphdep.tasks.selection.settings import OBJECTIVES, ObjectiveSettings
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.build import Parts
 from graphdep.training.family import build_task

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from graphdep.nn.models import SIA
-from graphdep.tasks.selection.matching_settings import MATCHING_ENCODERS
-from graphdep.tasks.selection.presets import SELECTION_MODELS
+from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SELECTION_MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from graphdep.training.config import RESULT

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Batch
 
 from graphdep import Sentence, to_data
-from graphdep.tasks.sentences.presets import MODELS
+from graphdep.tasks.sentences.settings import MODELS
 from graphdep.training import TrainConfig
 from graphdep.training.build import Parts, build_encoder, make_optimizer
 from graphdep.training.family import build_edges, build_task, load_splits

@@ -26,7 +26,7 @@ import graphdep
 from graphdep import Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed, chain_sentence
-from graphdep.tasks.sentences import encoder as sentence_encoder
+from graphdep.tasks.sentences import predict as sentence_encoder
 from graphdep.training import TrainConfig, load_task, train
 from graphdep.training import estimator as predictor
 from graphdep.transforms import resolve
@@ -361,7 +361,7 @@ def test_arcs_of_a_model_in_memory(monkeypatch):
         return [dataclasses.replace(tree, deps=deps) for tree in trees]
 
     asked: list[str] = []
-    monkeypatch.setattr("graphdep.tasks.sentences.encoder.enhance", enhanced)
+    monkeypatch.setattr("graphdep.tasks.sentences.predict.enhance", enhanced)
     model = DependencyTransformer(
         6, 3, hidden_channels=8, num_layers=1, heads=2, ff_channels=8, relation_attention=False
     )

@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 from graphdep import SentenceEncoder, attention_map
 from graphdep.nn.models import transformer as _single_texts
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.sentences.predictor import Predictor
+from graphdep.tasks.sentences.predict import Predictor
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from tests.kit.runs import evaluate_own

@@ -8,7 +8,7 @@ pytest.importorskip("transformers")
 from graphdep.nn.attention import GatedRelationScore, RelationKeyValue
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.parsing.parser import ChainParser
-from graphdep.tasks.sentences.pretrained import build_pretrained_model
+from graphdep.tasks.sentences.model import build_pretrained_model
 from graphdep.training import TrainConfig
 from graphdep.training.build import pretrained_edges
 from graphdep.vocab import RelationVocab

@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 from graphdep.data import NodeType
 from graphdep.nn.attention import AttentionLayout
-from graphdep.tasks.sentences.presets import MODELS
+from graphdep.tasks.sentences.settings import MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from graphdep.training.build import Parts, load_pretrained
@@ -277,7 +277,7 @@ def test_other_corpora_have_one_way_to_split(short, opinions):
 
 
 def test_the_paper_stands_beside_the_rows_that_it_has():
-    from graphdep.tasks.sentences.published import PAPER
+    from graphdep.tasks.sentences.settings import PAPER
 
     assert PAPER["cola"].rows.keys() <= MODELS.keys()
     for task, (whole, dev) in {"cola": (8551, 1043), "glue-sst2": (67349, 872)}.items():

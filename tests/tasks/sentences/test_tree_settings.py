@@ -8,8 +8,8 @@ from graphdep.datasets import SST
 from graphdep.nn import models as M
 from graphdep.parsing import resolve_parser
 from graphdep.tasks import SENTIMENT, SentenceTask
-from graphdep.tasks.sentences.build import build_model
-from graphdep.tasks.sentences.tree_settings import CONSTITUENT_ENCODERS, TREE_ENCODERS
+from graphdep.tasks.sentences.model import build_model
+from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, TREE_ENCODERS
 from graphdep.training import TrainConfig
 from graphdep.training.build import Parts
 from graphdep.training.family import build_task, load_splits

@@ -4,7 +4,7 @@ import pytest
 
 from graphdep.datasets.spans.rows import LABELS, OTHER, RELATIONS, UNDIRECTED
 from graphdep.tasks import family_of, resolve_task
-from graphdep.tasks.spans.tasks import COLUMNS, TASKS
+from graphdep.tasks.spans.settings import COLUMNS, TASKS
 from graphdep.training import TrainConfig
 from graphdep.training.encoder_config import WORD_MODELS
 

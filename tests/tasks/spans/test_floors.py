@@ -10,7 +10,7 @@ from graphdep.datasets.spans.rows import span_key
 from graphdep.metrics import semeval2010_macro_f1
 from graphdep.parsing import resolve_parser
 from graphdep.tasks import family_of
-from graphdep.tasks.spans.floors import span_floors
+from graphdep.tasks.spans.model import span_floors
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows

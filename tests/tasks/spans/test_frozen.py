@@ -9,7 +9,7 @@ import torch
 pytest.importorskip("transformers")
 
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.spans import frozen
+from graphdep.tasks.spans import model as frozen
 from graphdep.tasks.spans.family import SpanFamily
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.ablation import ablate

@@ -11,7 +11,7 @@ from torch.utils.data import DistributedSampler
 from torch_geometric.data import Batch
 
 from graphdep.tasks import family_of
-from graphdep.tasks.spans.learning_task import SpanTask
+from graphdep.tasks.spans.model import SpanTask
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts, load_pretrained
 from graphdep.training.encoder_config import WORD_MODELS

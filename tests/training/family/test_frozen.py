@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 from graphdep.data import NodeType
 from graphdep.metrics import MSE, ranking_metrics
 from graphdep.nn.pretrained import load_encoder
-from graphdep.tasks.sentences import frozen as sentences
+from graphdep.tasks.sentences import model as sentences
 from graphdep.tasks.sentences.family import SentenceFamily
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.ablation import ablate

@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler, SequentialSampler
 
 from graphdep.data import StoredBatches
-from graphdep.tasks.sentences.learning_task import SentenceTask
+from graphdep.tasks.sentences.model import SentenceTask
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.build import Parts
 from graphdep.training.family import build_task

@@ -5,12 +5,11 @@ import dataclasses
 import pytest
 
 from graphdep.io.limits import LIMITS
-from graphdep.tasks.dialogues.config import DialogueConfig
-from graphdep.tasks.labels.config import LabelConfig
-from graphdep.tasks.post_training.config import PostTrainingConfig
-from graphdep.tasks.selection.config import SelectionConfig
-from graphdep.tasks.sentences.config import SentenceConfig
-from graphdep.tasks.sentences.csv_config import CSVConfig
+from graphdep.tasks.dialogues.settings import DialogueConfig
+from graphdep.tasks.labels.settings import LabelConfig
+from graphdep.tasks.post_training.settings import PostTrainingConfig
+from graphdep.tasks.selection.settings import SelectionConfig
+from graphdep.tasks.sentences.settings import CSVConfig, SentenceConfig
 from graphdep.training import TrainConfig
 from graphdep.training.settings import Marked, Told, setting
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphdep.tasks.sentences.presets import MODELS
+from graphdep.tasks.sentences.settings import MODELS
 from graphdep.training import TrainConfig, parse_settings
 
 

@@ -9,7 +9,7 @@ from graphdep import RelationVocab, Sentence, Vocab
 from graphdep.data import EncodedUtterance, NodeType, selection_data
 from graphdep.datasets.base.rows import Draw
 from graphdep.datasets.selection.objectives import Dialogue, DialogueAugmentation
-from graphdep.tasks.selection.speakers import Speakers
+from graphdep.tasks.selection.model import Speakers
 from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{number}" for number in range(12)]
