@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from graphdep.cli.output import print_json
+from graphdep.cli.common import print_json
 from graphdep.io.limits import check_limit
 from graphdep.io.process import plain_console
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import graphdep
-from graphdep.cli.errors import describe
+from graphdep.cli.common import describe
 
 
 @pytest.mark.parametrize(

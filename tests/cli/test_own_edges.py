@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from graphdep.cli.own_edges import import_edges
+from graphdep.cli.options import import_edges
 from graphdep.training import TrainConfig
 from graphdep.transforms import presets as registry
 from graphdep.transforms import resolve

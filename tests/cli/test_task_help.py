@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from graphdep.cli.task_help import MODELS, OWN_TASKS, PREDICTED, ROWS, TASKS, task_lists
+from graphdep.cli.options import MODELS, OWN_TASKS, PREDICTED, ROWS, TASKS, task_lists
 from graphdep.tasks import families
 from graphdep.training.family import TaskFamily
 

@@ -387,7 +387,7 @@ def script_and_formulas_for_raters(place: Place) -> None:
 
 
 def formulas_in_predictions(place: Place) -> None:
-    from graphdep.cli.guarded_table import guard_table
+    from graphdep.cli.common import guard_table
 
     cells = ["=1+1", "@x", "+1+1", "-1+1", "\t=1", " =1", "\uff1d1", "-0.5", "plain"]
     guarded = guard_table("".join(f'"{cell}"\n' for cell in cells), ".csv").splitlines()

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 from rich.console import Console
 
-from graphdep.cli.output import print_scores
+from graphdep.cli.common import print_scores
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits
 from graphdep.training.family import TaskFamily
