@@ -150,7 +150,7 @@ def test_the_recipes_pass_their_tests_and_those_of_all_code(copy):
     chosen += [f"{Path(path).name} and {word}" for path, words in GUARDS.items() for word in words]
     names = " or ".join(f"({words})" for words in chosen)
     out = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "-k", names, *own, *GUARDS)
-    assert int(re.search(r"(\d+) passed", out)[1]) > 500
+    assert int(re.search(r"(\d+) passed", out)[1]) > 20
 
 
 def test_the_recipes_are_formatted(copy):

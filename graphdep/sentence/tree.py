@@ -133,18 +133,6 @@ def _shown(constituent: Constituent) -> str:
     return f"{label!r} ({start}, {end})"
 
 
-def mothers(constituents: Sequence[Constituent]) -> list[int]:
-    """The number of the constituent that each lies in directly, -1 for those at the top."""
-    found: list[int] = []
-    above: list[int] = []
-    for number, (_, start, _) in enumerate(constituents):
-        while above and constituents[above[-1]][2] <= start:
-            above.pop()
-        found.append(above[-1] if above else -1)
-        above.append(number)
-    return found
-
-
 def parts(constituents: Sequence[Constituent], words: int) -> tuple[list[list[int]], list[int]]:
     """What lies directly in each constituent and what lies in none, from left to right: the number of a
     constituent, or ``~word`` for a word.

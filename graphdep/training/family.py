@@ -525,11 +525,6 @@ def family_of(task: str) -> TaskFamily:
     return registry().family_of(task)
 
 
-def build_edges(config: TrainConfig) -> BaseTransform:
-    """The tree control and the edges of the settings."""
-    return family_of(config.task).edges(config)
-
-
 def build_task(config: TrainConfig, parts: Parts) -> LearningTask:
     """Model, edges, loss and optimizer of the settings, not trained."""
     return family_of(config.task).build(config, parts)

@@ -310,7 +310,3 @@ class Side:
         most = max([data, *(made.data for made in origins.values())], key=lambda made: made.num_nodes)
         nodes = WordNodes.of(most.cpu(), words, relations)
         return cls(name, nodes, origins, layers, masks, answers, pieces, relations, beside)
-
-    def part_names(self, name: str) -> list[str]:
-        """How the parts of a set of edges print."""
-        return [repr(part) for part in self.edges[name].parts]

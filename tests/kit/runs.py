@@ -1,11 +1,14 @@
-"""The evaluation of a run with the places that its checkpoint names."""
+"""What tests ask of runs: the evaluation with the places that a checkpoint names, the edges of settings."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-from graphdep.training import evaluate, read_checkpoint
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.training import TrainConfig, evaluate, read_checkpoint
+from graphdep.training.family import family_of
 
 
 def evaluate_own(
@@ -16,3 +19,8 @@ def evaluate_own(
     names = ("root", "parser", "train", "val", "test")
     own = {name: config[name] for name in names if config.get(name) is not None}
     return evaluate(checkpoint, split, settings={**own, **(settings or {})})
+
+
+def build_edges(config: TrainConfig) -> BaseTransform:
+    """The tree control and the edges of the settings."""
+    return family_of(config.task).edges(config)

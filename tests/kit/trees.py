@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -230,3 +230,12 @@ def attended(data: Data) -> dict[tuple[int, int], int]:
             if clique[s] == clique[t] >= 0:
                 pairs.setdefault((s, t), 0)
     return pairs
+
+
+def mothers(constituents: Sequence[Constituent]) -> list[int]:
+    """The number of the constituent that each lies in directly, -1 for those at the top."""
+    found = []
+    for number, (_, start, end) in enumerate(constituents):
+        around = [i for i, (_, a, b) in enumerate(constituents[:number]) if a <= start and end <= b]
+        found.append(around[-1] if around else -1)
+    return found

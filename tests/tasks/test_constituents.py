@@ -16,9 +16,9 @@ from graphdep.io import read_conllu, write_conllu
 from graphdep.tasks import Parts, family_of
 from graphdep.training import TrainConfig, load_splits, train
 from graphdep.training.build import load_pretrained
-from graphdep.training.family import build_edges, build_task
+from graphdep.training.family import build_task
 from graphdep.transforms import RandomBrackets, RightBrackets, SameConstituentEdges, register_edges, resolve
-from tests.kit.runs import evaluate_own
+from tests.kit.runs import build_edges, evaluate_own
 from tests.kit.tiny_corpora import write_tiny_semeval2010, write_tiny_sick
 from tests.kit.tiny_encoder import write_tiny_encoder
 

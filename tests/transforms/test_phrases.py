@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphdep import NodeType, Sentence, to_data
-from graphdep.sentence.tree import mothers, parts
+from graphdep.sentence.tree import parts
 from graphdep.testing import assert_batch_law
 from graphdep.transforms import (
     ConstituentEdges,
@@ -26,6 +26,7 @@ from graphdep.transforms import (
 )
 from graphdep.vocab import PhraseVocab, RelationVocab, Vocab
 from tests.kit.strategies import constituents_of, phrase_examples, sentences
+from tests.kit.trees import mothers
 
 pieces = st.sampled_from(["all", "first"])
 

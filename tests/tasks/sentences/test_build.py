@@ -11,8 +11,9 @@ from graphdep import Sentence, to_data
 from graphdep.tasks.sentences.settings import MODELS
 from graphdep.training import TrainConfig
 from graphdep.training.build import Parts, build_encoder, make_optimizer
-from graphdep.training.family import build_edges, build_task, load_splits
+from graphdep.training.family import build_task, load_splits
 from graphdep.transforms import PRESETS, resolve
+from tests.kit.runs import build_edges
 
 
 @pytest.fixture

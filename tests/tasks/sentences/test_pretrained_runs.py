@@ -13,10 +13,10 @@ from graphdep.tasks.sentences.settings import MODELS
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
 from graphdep.training.build import Parts, load_pretrained
-from graphdep.training.family import build_edges, build_task
+from graphdep.training.family import build_task
 from graphdep.training.splits import Splits
 from graphdep.training.table import markdown
-from tests.kit.runs import evaluate_own
+from tests.kit.runs import build_edges, evaluate_own
 from tests.kit.tiny_corpora import write_tiny_glue
 from tests.kit.tiny_encoder import write_tiny_encoder
 

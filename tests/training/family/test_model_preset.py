@@ -5,7 +5,7 @@ import pytest
 from graphdep.tasks import families
 from graphdep.training import TrainConfig, parse_settings
 from graphdep.training.config import CONTROLS, ModelPreset
-from graphdep.training.family import build_edges
+from tests.kit.runs import build_edges
 
 TREES = ("random", "chain", "reversed")
 TASK_OF = {
