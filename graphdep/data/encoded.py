@@ -40,10 +40,12 @@ class Part(NamedTuple):
 
 
 def words(words: EncodedUtterance, utterance: int, segment: int) -> Part:
+    """A part that is an utterance."""
     return Part(words, _WORD, utterance, segment)
 
 
 def special(token: int, node_type: NodeType, utterance: int, segment: int) -> Part:
+    """A part that is one special token."""
     return Part(_one_piece(token), int(node_type), utterance, segment)
 
 

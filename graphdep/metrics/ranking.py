@@ -146,6 +146,7 @@ def _first(t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def vector(name: str, values: Values) -> np.ndarray:
+    """The values as an array of one dimension."""
     array = np.asarray(_without_torch(values))
     if array.ndim != 1:
         raise ValueError(f"'{name}' must be a vector (got shape {array.shape})")
@@ -158,13 +159,13 @@ def _without_torch(values: Values) -> ArrayLike:
 
         if isinstance(values, Tensor):
             values = values.detach().cpu()
-            return (
-                values.double() if values.is_floating_point() else values
-            ).numpy()  # NumPy has no bfloat16
+            values = values.double() if values.is_floating_point() else values  # NumPy has no bfloat16
+            return values.numpy()
     return cast("ArrayLike", values)
 
 
 def check(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raises :class:`ValueError` for a value that is no choice."""
     if value not in choices:
         raise ValueError(f"'{name}' must be one of {', '.join(map(repr, choices))} (got {value!r})")
 

@@ -80,8 +80,8 @@ def take_shortcuts(pipeline: Any) -> None:
     Replaced are, on these objects alone and only where they are the very classes that are known here:
 
     - the last step of the graph parser. Stanza scores every relation of every pair of words and searches the
-      best tree in Python. Here the tree comes first (:func:`~graphdep.parsing.stanza_shortcuts.best_trees`), and
-      relations are scored for a word and its governor alone;
+      best tree in Python. Here the tree comes first (:func:`best_trees`), and relations are
+      scored for a word and its governor alone;
     - the character model: it reads a word once, not each time that it comes;
     - the tokenizer: it works on characters, not on the places that fill up shorter texts;
     - vocabularies: what was looked up is remembered, as that of features is a loop in Python.

@@ -1,10 +1,9 @@
-"""CONTRIBUTING.md is true: its tree is that of the folders, and its recipes work on a copy of the package."""
+"""The recipes of docs/how-to/add-a-part.md work on a copy of the package, and the map names files that are there."""
 
 from __future__ import annotations
 
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -13,9 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-# Folders that tools and users make, and those whose files speak for themselves.
-LEFT_OUT = ("__pycache__", "raw", "processed", "cache")
+PAGE = (ROOT / "docs" / "how-to" / "add-a-part.md").read_text(encoding="utf-8")
+MAP = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 RESEARCH = ROOT / "examples" / "research"  # README.md there says what it holds
 RECIPES = {
     title: re.findall(r"^```(python|diff)\n(.*?)^```", text, flags=re.M | re.S)
@@ -28,27 +26,6 @@ GUARDS = {
     "tests/test_layout.py": ("all_is_complete", "every_folder", "stay_short"),
     "tests/test_doctests.py": ("GrandparentEdges", "LinearBiasConv", "Headlines", "every_public_class"),
 }
-
-
-def drawn_folders() -> list[str]:
-    """The paths of the tree that is drawn on the page."""
-    lines = re.search(r"^```text\n(.*?)^```", PAGE, flags=re.M | re.S)[1].splitlines()
-    paths: list[str] = []
-    above: list[str] = []
-    for line in lines:
-        name = line.split()[0]
-        assert name.endswith("/"), line
-        assert len(line.split()) > 1, f"{name} has no description"
-        depth = (len(line) - len(line.lstrip())) // 2
-        above = [*above[:depth], name.rstrip("/")]
-        paths.append("/".join(above))
-    return paths
-
-
-def folders_below(root: Path) -> list[str]:
-    paths = [path for path in root.rglob("*") if path.is_dir() and path.name not in LEFT_OUT]
-    paths = [path for path in paths if RESEARCH not in path.parents]
-    return [root.name, *(path.relative_to(root.parent).as_posix() for path in paths)]
 
 
 def target_of(kind: str, block: str) -> str:
@@ -112,28 +89,18 @@ def run(root: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_the_tree_is_that_of_the_folders():
-    parts = ("graphdep", "examples")
-    drawn = drawn_folders()
-    assert len(set(drawn)) == len(drawn)
-    found = [path for part in parts for path in folders_below(ROOT / part)]
-    assert sorted(p for p in drawn if p.split("/")[0] in parts) == sorted(found)
-    others = sorted(p for p in drawn if p.split("/")[0] not in parts)
-    assert [p for p in others if not p.startswith("docs/")] == ["datasets", "docs", "tests"]
-    assert all((ROOT / p).is_dir() for p in others)
+def test_the_map_names_files_that_are_there():
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", MAP)
+    assert len(named) > 30
+    places = (ROOT / "graphdep", ROOT)
+    family = {"settings.py", "family.py", "model.py", "predict.py", "train.py", "use.py", "look.py"}
+    assert not [name for name in named if name not in family and not any((p / name).exists() for p in places)]
+    tasks = [path for path in (ROOT / "graphdep" / "tasks").iterdir() if (path / "family.py").is_file()]
+    assert all((path / name).is_file() for path in tasks for name in ("settings.py", "model.py"))
 
 
-def test_the_tree_goes_from_the_ground_up():
-    """A folder stands below those that it may import from, as tests/test_structure.py has them."""
-    floor = runpy.run_path(str(ROOT / "tests" / "test_structure.py"))["FLOOR"]
-    drawn = drawn_folders()
-    above = {path.rpartition("/")[0] for path in drawn}
-    rooms = [path.replace("/", ".") for path in drawn if path not in above]
-    while nested := [room for room in rooms if "." in room and room not in floor]:
-        rooms = [room.rpartition(".")[0] if room in nested else room for room in rooms]
-    floors = [floor[room] for room in rooms if room in floor]
-    assert len(floors) > 20
-    assert floors == sorted(floors)
+def test_contributing_is_short():
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split()) <= 800
 
 
 def test_there_are_five_recipes():
