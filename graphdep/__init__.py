@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from graphdep.tasks.sentences.predict import SentenceEncoder, SequenceClassifier
     from graphdep.tasks.spans.predict import SpanClassifier
     from graphdep.training.hub import load
+    from graphdep.visualization.attention import attention_map, explore
     from graphdep.visualization.explorer import draw
-    from graphdep.visualization.plots import attention_map, explore
     from graphdep.vocab import RelationVocab, Vocab
 
 __all__ = [

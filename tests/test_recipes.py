@@ -1,4 +1,4 @@
-"""The recipes of docs/how-to/add-a-part.md work on a copy of the package, and the map names files that are there."""
+"""The recipes of docs/how-to/add-a-part.md work on a copy of the package; the map names files that exist."""
 
 from __future__ import annotations
 

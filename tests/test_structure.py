@@ -38,10 +38,10 @@ FLOORS = (
     ("graphdep.datasets.post_training", "graphdep.datasets.mini"),
     ("graphdep.datasets",),
     ("graphdep.training",),
+    ("graphdep.visualization",),
     tuple(f"graphdep.tasks.{n}" for n in FAMILIES if n not in ON_OTHERS),
     tuple(f"graphdep.tasks.{n}" for n in ON_OTHERS),
     ("graphdep.tasks",),
-    ("graphdep.visualization",),
     ("graphdep.testing", "graphdep.cli"),
     ("graphdep",),
 )

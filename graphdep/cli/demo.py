@@ -254,7 +254,7 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
 
 def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
     """A page of what the trees have taught: the last model of the table beside the first, which has none."""
-    from graphdep.visualization.plots import explore
+    from graphdep.visualization.attention import explore
 
     rows = [row["checkpoints"] for row in summary["rows"]]
     if not rows[0] or not rows[-1]:

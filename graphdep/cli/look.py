@@ -99,9 +99,10 @@ def parse(
 
         graphdep parse texts.txt --constituents --output texts.ptb
     """
-    from graphdep.io.trees import format_conllu, write_conllu, write_ptb
+    from graphdep.io.trees import write_conllu, write_ptb
     from graphdep.parsing.enhanced import enhance
     from graphdep.parsing.resolver import resolve_parser
+    from graphdep.sentence.conllu import format_conllu
 
     if output is not None:
         _check_output(output, text, parser, cache)
@@ -287,7 +288,7 @@ def attention(
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
     from graphdep.io.files import atomic_path
-    from graphdep.visualization.plots import attention_map
+    from graphdep.visualization.attention import attention_map
 
     shown = attention_map(checkpoint, texts, parser=parser)
     if layer is not None and not 1 <= layer <= len(shown.layers):
@@ -373,7 +374,7 @@ def explore(
     texts = text if text is not None else read_texts(str(input))
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     say_loading()
-    from graphdep.visualization.plots import explore as explored
+    from graphdep.visualization.attention import explore as explored
 
     other = places[1] if len(places) == 2 else against
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]

@@ -2,10 +2,6 @@
 
 from graphdep.io.files import atomic_path
 from graphdep.io.trees import (
-    ConlluError,
-    PtbError,
-    format_conllu,
-    format_ptb,
     iter_ptb,
     parse_conllu,
     parse_ptb,
@@ -14,6 +10,8 @@ from graphdep.io.trees import (
     write_conllu,
     write_ptb,
 )
+from graphdep.sentence.conllu import ConlluError, format_conllu
+from graphdep.sentence.ptb import PtbError, format_ptb
 
 __all__ = [
     "ConlluError",

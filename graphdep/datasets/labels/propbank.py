@@ -18,9 +18,9 @@ from graphdep.datasets.base.raw import read_lines, row_error, seen_files
 from graphdep.datasets.base.rows import check_seed, drawn_part
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import OUTSIDE, LabelledWords, Span, bio_of, with_insides
-from graphdep.io import trees as conllu
-from graphdep.io.trees import parse_ptb, read_conllu
+from graphdep.io.trees import parse_conllu, parse_ptb, read_conllu
 from graphdep.parsing.parser import Parser
+from graphdep.sentence.conllu import COLUMNS as CONLLU_COLUMNS
 from graphdep.sentence.sentence import Sentence
 
 
@@ -561,7 +561,7 @@ def read_up(path: Path) -> list[UPSentence]:
     short = not names and _is_short(rows)
     kept = _SHORT if short else _TREE
     tree_rows = ("\t".join(_tree_row(row, kept)) for _, row in rows)
-    trees = conllu.parse_conllu("\n".join(tree_rows), name=str(path))
+    trees = parse_conllu("\n".join(tree_rows), name=str(path))
     blocks = [list(block) for filled, block in itertools.groupby(rows, key=_is_filled) if filled]
     words = [[row for row in block if row[1][0].isdecimal()] for block in blocks]
     if names:
@@ -581,7 +581,7 @@ def _global_columns(path: Path, rows: Sequence[Row]) -> list[str]:
     line, row = rows[0]
     key, _, value = "\t".join(row).lstrip("#").partition("=")
     names = value.split() if row[0].startswith("#") and key.strip() == "global.columns" else []
-    if names and [name.lower() for name in names[:_TREE]] != list(conllu.COLUMNS):
+    if names and [name.lower() for name in names[:_TREE]] != list(CONLLU_COLUMNS):
         message = (
             "the columns of CoNLL-U must come first: merge the file with its treebank (UP's merge_ud_up.py)"
         )

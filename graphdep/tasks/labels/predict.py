@@ -32,8 +32,9 @@ from graphdep.datasets.labels.words import (
 )
 from graphdep.io.files import has_half_character
 from graphdep.io.limits import MAX_WORDS, check_list, plural, shown
-from graphdep.io.trees import format_conllu, read_conllu
+from graphdep.io.trees import read_conllu
 from graphdep.parsing.parser import Parser, WordLimit
+from graphdep.sentence.conllu import format_conllu
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.tasks.labels.model import LabelTask
 from graphdep.tasks.labels.settings import LabelConfig

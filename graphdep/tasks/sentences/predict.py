@@ -497,7 +497,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
             TypeError, ValueError: As :meth:`predict`, and if the model has no attention between words, or a
                 text is too long for it.
         """
-        from graphdep.visualization.plots import attention_of
+        from graphdep.visualization.attention import attention_of
 
         known: Predictor = self._ready()
         examples = check_examples("X", X, known.config.num_texts)

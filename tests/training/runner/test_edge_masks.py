@@ -11,7 +11,7 @@ from graphdep.nn import models as M
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.explain import ExplainableModel
 from graphdep.transforms import resolve
-from graphdep.visualization.plots import edge_masks
+from graphdep.visualization.attention import edge_masks
 
 WORDS = ["I", "saw", "big", "dogs"]
 VOCAB, RELATIONS = Vocab(WORDS), RelationVocab()
