@@ -80,7 +80,7 @@ def _height(node: ast.stmt) -> int:
 
 
 def hierarchies(package: Path) -> dict[str, set[str]]:
-    """Families (folders of ``tasks``) by the class elsewhere that their classes derive from or list."""
+    """Families (folders of ``tasks``) by the class elsewhere that theirs derive from or tabulate."""
     bases: dict[str, set[str]] = {}
     home: dict[str, str] = {}
     tables: dict[str, set[str]] = defaultdict(set)

@@ -104,13 +104,13 @@ def _defaults(*arguments: str) -> dict[str, Any]:
 def choices() -> Iterator[str]:
     """Parsers, which the error about an unknown one lists, and edges."""
     from graphdep.parsing import resolve_parser
-    from graphdep.transforms import PRESETS
+    from graphdep.transforms import PHRASE_PRESETS, PRESETS
 
     try:
         resolve_parser("no such name")
     except ValueError as error:
         yield from (f"parser {name}" for name in re.findall("'([^']+)'", str(error).partition(";")[2]))
-    yield from (f"edges {name}" for name in PRESETS)
+    yield from (f"edges {name}" for name in {**PRESETS, **PHRASE_PRESETS})
 
 
 if __name__ == "__main__":
