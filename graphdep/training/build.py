@@ -5,25 +5,22 @@ from __future__ import annotations
 import functools
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch
-from torch_geometric.transforms import BaseTransform, Compose
+from torch_geometric.transforms import BaseTransform
 
 from graphdep import transforms as T
-from graphdep.data.encoded import text_data
-from graphdep.data.node_table import EncodedUtterance, NodeType, to_data
 from graphdep.nn import attention as A
 from graphdep.nn import conv as C
 from graphdep.nn import models as M
 from graphdep.nn.models.transformer import TextEncoder
-from graphdep.sentence.sentence import Sentence
-from graphdep.training.config import TrainConfig
+from graphdep.training.config import TrainConfig, resolve_model
 from graphdep.training.encoder_config import (
     ADDING_NODES,
     CONVS,
@@ -32,16 +29,15 @@ from graphdep.training.encoder_config import (
     WordSettings,
 )
 from graphdep.training.settings import NOISY_TREES, PARSED
-from graphdep.transforms.fingerprint import phrase_probe, with_marks
-from graphdep.vocab.pieces import VocabTokens
-from graphdep.vocab.relations import RelationVocab
-from graphdep.vocab.vocab import Vocab
+from graphdep.transforms.carried import carried, missing, unread
+from graphdep.transforms.edge_set import CLIQUES, CLS, DISTANCES, MARKS, NODES, ROOT, TYPES, Compose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
+    from graphdep.training.family import TaskFamily
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +71,6 @@ class Parts:
 
 EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
 """Settings that are options of edge presets, too."""
-_UTTERANCES = [Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])] * 2
-_PROBE = to_data(_UTTERANCES, vocab=Vocab([]), relations=RelationVocab(), phrases="spans")
-PROBE = with_marks(Batch.from_data_list([_PROBE]))
-"""Two utterances of two words, in a batch as in training, with marks and constituents for edges that read
-them: shows what edges are made of.
-"""
 _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomTree(seed),
     "random-labels": lambda seed: T.RandomTree(seed, labels="keep"),
@@ -128,17 +118,8 @@ def node_options(config: Any, name: str, overview: str) -> dict[str, Any]:
     return {key: value for key, value in options.items() if key in T.preset_options(name)}
 
 
-def added_nodes(edges: BaseTransform) -> bool:
-    """Whether edges bring nodes of relations or phrases."""
-    return edges(PROBE.clone()).num_nodes != PROBE.num_nodes
-
-
 def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
-    """The edges of a preset with those of its options that are settings.
-
-    Raises:
-        ValueError: If the edges add nodes, which only some models have an embedding for.
-    """
+    """The edges of a preset with those of its options that are settings."""
     taken = T.preset_options(name)
     # Directions are settings of sentences alone; elsewhere the preset's own hold.
     options: dict[str, Any] = {
@@ -146,11 +127,99 @@ def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
         for option in EDGE_OPTIONS
         if option in taken and hasattr(config, option)
     }
-    if not added_nodes(T.resolve(name, implicit=True, **options)):
-        return T.resolve(name, implicit=True, **options)
-    if not getattr(config, "takes_nodes", False):
-        raise ValueError(f"edges {name!r} add nodes to the graph, which this model has no embedding for")
-    return T.resolve(name, implicit=True, **options, **node_options(config, name, "ROOT"))
+    edges = T.resolve(name, implicit=True, **options)
+    if NODES in carried(edges) and getattr(config, "takes_nodes", False):
+        return T.resolve(name, implicit=True, **options, **node_options(config, name, "ROOT"))
+    return edges
+
+
+# What edges may carry, for people; the first of several is what is told.
+_CARRIED = {
+    TYPES: "types of pairs ('edge_type')",
+    DISTANCES: "a distance of each pair ('edge_type')",
+    MARKS: "marks of pairs ('edge_mark')",
+    NODES: "nodes of their own",
+    CLIQUES: "pairs that are not written out ('clique')",
+}
+_SEEN = {
+    ROOT: "ROOT sees no word, and its state is what {model} is read from (edges | RootEdges() mends it)",
+    CLS: "they keep words from [CLS], which {model} is read from (edges | SpecialEdges() mends it)",
+}
+
+
+def check_read(family: TaskFamily, config: TrainConfig, edges: list[BaseTransform]) -> None:
+    """Raises :class:`ValueError` where edges carry what the model does not read, so that it would be the one
+    without, or lack what it reads.
+
+    Args:
+        family: Whose model it is.
+        config: The settings.
+        edges: The edges that these name, and what is done to them.
+    """
+    lacking, vain = _misfit(family, config, edges)
+    if not lacking and not vain:
+        return
+    model = _model(config)
+    faults = [fault.format(model=model) for kind, fault in _SEEN.items() if kind in lacking]
+    if lacking - _SEEN.keys():
+        own = str(resolve_model(config.model, config.models).settings["edges"])
+        those = _first_fitting(family, config, "edges", [own, *T.PRESETS])
+        faults.append(f"{model} reads {told(lacking)}, which they do not carry ({those})")
+    if vain:
+        those = _first_fitting(family, config, "model", _by_likeness(config))
+        faults.append(f"they carry {told(vain)}, which {model} does not read ({those})")
+    raise ValueError(f"'edges' cannot be {config.edges!r}: {'; '.join(faults)}")
+
+
+def told(kinds: Set[str]) -> str:
+    """What edges carry, for people: the first of what there is, or a column of one's own."""
+    return next((text for kind, text in _CARRIED.items() if kind in kinds), f"a column {min(kinds)!r}")
+
+
+def _misfit(
+    family: TaskFamily, config: TrainConfig, edges: list[BaseTransform]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """What the model reads and edges lack, and what they carry and it does not read."""
+    reads, there = family.reads(config), carried(Compose(edges))
+    # What is done to edges may write over what they carry.
+    return missing(there, reads), unread(carried(edges[0]) | there, reads)
+
+
+def _model(config: TrainConfig) -> str:
+    """The model, and settings that decide what it reads where they are not the row's."""
+    usual = {**config.defaults(), **resolve_model(config.model, config.models).settings}
+    names = ("relation_attention",) if config.pretrained else ("encoder", "relation_attention")
+    changed = [name for name in names if name in usual and getattr(config, name) != usual[name]]
+    said = "".join(f" with {name}={getattr(config, name)!r}" for name in changed)
+    return f"model {config.model!r}{said}"
+
+
+def _first_fitting(family: TaskFamily, config: TrainConfig, setting: str, names: Iterable[str]) -> str:
+    """The first of some edges, or models, with which edges and model fit, for people."""
+    does = "do" if setting == "edges" else "does"
+    for name in names:
+        try:
+            other = config.replace(edges=name) if setting == "edges" else _row(config, name)
+            assert other.edges is not None
+            fits = _misfit(family, other, family.own_edges(other, other.edges)) == (frozenset(), frozenset())
+        except ValueError:
+            continue
+        if fits and other.pretrained == config.pretrained:
+            return f"{setting} {name!r} {does}"
+    return f"no {setting} here {'fit it' if setting == 'edges' else 'takes these edges'}"
+
+
+def _by_likeness(config: TrainConfig) -> list[str]:
+    """Names of rows, those on these edges first, and of these the shortest, which is mostly the plain one."""
+    own = [(name, preset) for name, preset in config.models.items() if preset.stands_for is None]
+    return [name for name, _ in sorted(own, key=lambda row: (row[1].edges != config.edges, len(row[0])))]
+
+
+def _row(config: TrainConfig, model: str) -> TrainConfig:
+    """The settings with another row of the table in place of their own."""
+    of_rows = {**resolve_model(config.model, config.models).settings, **config.models[model].settings}
+    kept = {name: value for name, value in config.to_dict().items() if name not in (*of_rows, "model")}
+    return config.of(model, **kept, edges=config.edges)
 
 
 def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LSTMEncoder:
@@ -161,6 +230,16 @@ def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LST
     sizes: dict[str, Any] = {"hidden_channels": channels, "in_channels": hidden_channels, "num_layers": 2}
     return M.LSTMEncoder(num_words, bidirectional=True, **sizes, **options)
 
+
+ATTENTION: Mapping[str, type[C.AttentionConv]] = MappingProxyType(
+    {
+        "transformer": C.AttentionConv,
+        "lisa": C.LISAConv,  # in one layer
+        "gate": C.GATEConv,
+        "g2g": C.RelationKeyValueConv,
+    }
+)
+"""Attention over edges by the encoder that is made of it."""
 
 # Baselines: each takes num_words, hidden_channels, dropout and vectors.
 _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
@@ -230,7 +309,7 @@ def build_encoder(
         embedding_scale=config.embedding_scale,
         **common,
     )
-    if config.edges is not None and added_nodes(T.resolve(config.edges)):
+    if config.edges is not None and NODES in carried(T.resolve(config.edges)):
         size, kind = config.hidden_channels, config.type_embedding
         encoder.add_relations(M.RelationEmbedding(num_relations, size, type_embedding=kind, std=size**-0.5))
     return encoder
@@ -256,7 +335,7 @@ def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:
     """The edges, and their types where the model needs and the edges lack them; settings as of
     :func:`build_encoder`.
     """
-    if not config.relation_attention or "edge_type" in edges(PROBE.clone()):
+    if not config.relation_attention or TYPES in carried(edges):
         return [edges]
     types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
     if not (config.labels and config.directions):
@@ -264,83 +343,14 @@ def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:
     return types
 
 
-def pretrained_edges(config: EncoderSettings, *, from_cls: bool = True) -> BaseTransform:
-    """The edges of the settings over the nodes of a pretrained encoder: both texts of a pair see each other
-    where the preset leaves it open, and [CLS] sees all words.
-
-    Args:
-        config: The settings.
-        from_cls: Whether [CLS] is what the model is read from, and not the words. (default: :obj:`True`)
-
-    Raises:
-        ValueError: If the model is read from [CLS], which does not see all words and cannot be made to.
-    """
-    assert config.edges is not None
-    edges = T.resolve(config.edges, implicit=True, **_options(config, config.edges))
-    if _cls_sees_all(edges):
-        return edges
-    if not isinstance(edges, T.EdgeConstructor):
-        if not from_cls:
-            return edges
-        raise ValueError(
-            f"edges {config.edges!r} keep words from [CLS], which a pretrained encoder is read from"
-        )
-    return edges | T.SpecialEdges()
-
-
-def _options(config: EncoderSettings, edges: str) -> dict[str, Any]:
-    """Values of a preset's options, by their names there."""
-    options: dict[str, Any] = {name: getattr(config, name) for name in EDGE_OPTIONS}
-    options["scope"] = "example"
-    if config.pieces is not None:
-        options["pieces"] = config.pieces
-    taken = T.preset_options(edges)
-    own = {name: value for name, value in options.items() if name in taken}
-    return own | (node_options(config, edges, "CLS") if edges in ADDING_NODES else {})
-
-
-def _probe(edges: BaseTransform) -> Any:
-    """A pair of texts of two words each, with the edges."""
-    tokens, relations = VocabTokens(Vocab([])), RelationVocab()
-    sentence = Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])
-    text = EncodedUtterance.of(sentence, tokens, relations, phrases=True)
-    batch = Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)])
-    return edges(with_marks(batch))
-
-
-def adds_nodes(edges: BaseTransform) -> bool:
-    """Whether edges bring relation or phrase nodes."""
-    kinds = _probe(edges).node_type
-    return bool(((kinds == NodeType.RELATION) | (kinds == NodeType.PHRASE)).any())
-
-
-def check_nodes(config: EncoderSettings, encoder: PretrainedEncoder) -> None:
-    """Raises :class:`ValueError` if a trained encoder has no vectors for nodes that the edges bring, or has
-    them for nothing.
-    """
-    nodes = adds_nodes(pretrained_edges(config, from_cls=False))
-    if nodes != (encoder.relations is not None):
-        raise ValueError(
-            f"'edges' cannot be {config.edges!r}: the model was trained "
-            f"{'without' if nodes else 'with'} relation nodes"
-        )
-
-
-def root_sees_words(edges: BaseTransform) -> bool:
-    """Whether some ROOT, whose state stands for the sentence, sees a word."""
-    data = edges(phrase_probe().clone())
-    source, target = A.AttentionLayout.of(data).pairs
-    kinds = data.node_type
-    return bool(((kinds[target] == NodeType.ROOT) & (kinds[source] != NodeType.ROOT)).any())
-
-
-def _cls_sees_all(edges: BaseTransform) -> bool:
-    data = _probe(edges)
-    (cls,) = (data.node_type == NodeType.CLS).nonzero()
-    seen = data.node_type != NodeType.WORD  # what is no word need not be seen
-    source, target = A.AttentionLayout.of(data).pairs
-    seen[source[target == cls]] = True
-    return bool(seen.all())
+def encoder_reads(config: EncoderSettings) -> frozenset[str]:
+    """What the encoder of the settings, pretrained or not, reads of edges."""
+    if config.pretrained:
+        terms = A.RelationKeyValue if config.relation_terms == "key-value" else A.GatedRelationScore
+        reads = C.AttentionConv.reads | (terms.reads if config.relation_attention else frozenset())
+    else:
+        reads = (C.GatedRelationConv if config.relation_attention else ATTENTION[config.encoder]).reads
+    return reads | {NODES} if config.takes_nodes else reads
 
 
 def add_syntax(
@@ -355,7 +365,7 @@ def add_syntax(
         edges: The edges it gets, of :func:`~graphdep.training.build.pretrained_edges`.
     """
     encoder.windows = config.windows
-    if adds_nodes(edges):
+    if NODES in carried(edges):
         encoder.add_relations(
             M.RelationEmbedding(
                 num_relations, encoder.embedding_channels, type_embedding=config.type_embedding
@@ -397,6 +407,40 @@ def _terms(
         return made[-1]
 
     return make
+
+
+def pretrained_edges(config: EncoderSettings) -> BaseTransform:
+    """The edges of the settings over the nodes of a pretrained encoder: both texts of a pair see each other
+    where the preset leaves it open, and [CLS] sees all words where edges can be made to have it so.
+    """
+    assert config.edges is not None
+    edges = T.resolve(config.edges, implicit=True, **_options(config, config.edges))
+    if CLS in carried(edges) or not isinstance(edges, T.EdgeConstructor):
+        return edges
+    return edges | T.SpecialEdges()
+
+
+def _options(config: EncoderSettings, edges: str) -> dict[str, Any]:
+    """Values of a preset's options, by their names there."""
+    options: dict[str, Any] = {name: getattr(config, name) for name in EDGE_OPTIONS}
+    options["scope"] = "example"
+    if config.pieces is not None:
+        options["pieces"] = config.pieces
+    taken = T.preset_options(edges)
+    own = {name: value for name, value in options.items() if name in taken}
+    return own | (node_options(config, edges, "CLS") if edges in ADDING_NODES else {})
+
+
+def check_nodes(config: EncoderSettings, encoder: PretrainedEncoder) -> None:
+    """Raises :class:`ValueError` if a trained encoder has no vectors for nodes that the edges bring, or has
+    them for nothing.
+    """
+    nodes = NODES in carried(pretrained_edges(config))
+    if nodes != (encoder.relations is not None):
+        raise ValueError(
+            f"'edges' cannot be {config.edges!r}: the model was trained "
+            f"{'without' if nodes else 'with'} relation nodes"
+        )
 
 
 def load_pretrained(config: TrainConfig) -> PretrainedEncoder:
@@ -577,5 +621,5 @@ def complete_encoder(encoder: TextEncoder, config: WordSettings, parts: Parts, m
     if marks:
         encoder.add_marks(marks)
     if parts.pretrained is not None:
-        edges = pretrained_edges(config, from_cls=False)
+        edges = pretrained_edges(config)
         add_syntax(config, parts.num_relations, parts.pretrained, edges)

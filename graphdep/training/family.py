@@ -309,17 +309,30 @@ class TaskFamily(ABC):
         return load_corpus(config, splits, vocab, pretrained, relations, labels)
 
     def edges(self, config: TrainConfig) -> BaseTransform:
-        """The tree control, the edges, and their types where the model needs and the edges lack them."""
-        from graphdep.training.build import with_trees
-
-        return with_trees(config, [] if config.edges is None else self.own_edges(config, config.edges))
-
-    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        """The edges of a preset, for a tree that stands.
+        """The tree control, the edges, and their types where the model needs and the edges lack them.
 
         Raises:
-            ValueError: If the models have no use for them.
+            ValueError: If the model does not read what the edges carry, or they lack what it reads.
         """
+        from graphdep.training.build import check_read, with_trees
+
+        if config.edges is None:
+            return with_trees(config, [])
+        edges = self.own_edges(config, config.edges)
+        check_read(self, config, edges)
+        return with_trees(config, edges)
+
+    def reads(self, config: TrainConfig) -> frozenset[str]:
+        """What a model reads of edges beside their pairs, by the names in
+        :mod:`graphdep.transforms.edge_set`: edges that carry more, or lack some of it, are refused.
+        By default it reads pairs alone, written out or not.
+        """
+        from graphdep.nn.conv.attention_conv import AttentionConv
+
+        return AttentionConv.reads
+
+    def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
+        """The edges of a preset, for a tree that stands, and what is done to them."""
         from graphdep.training.build import preset_edges
 
         return [preset_edges(config, name)]
@@ -450,7 +463,12 @@ class WordFamily(TaskFamily):
 
         if not config.pretrained:
             return with_types(config, preset_edges(config, name))
-        return with_types(config, pretrained_edges(cast("WordSettings", config), from_cls=False))
+        return with_types(config, pretrained_edges(cast("WordSettings", config)))
+
+    def reads(self, config: TrainConfig) -> frozenset[str]:
+        from graphdep.training.build import encoder_reads
+
+        return encoder_reads(cast("WordSettings", config))
 
     def load(
         self,
@@ -553,7 +571,9 @@ def load_splits(
             training split. (default: :obj:`None`)
 
     Raises:
-        ValueError: If the task is unknown, or a raw file is damaged.
+        ValueError: If the task is unknown, the model does not read what the edges carry, or a raw file is
+            damaged.
         FileNotFoundError: If a raw file is missing.
     """
+    build_edges(config)  # where edges and model do not fit, it is known before hours of parsing
     return family_of(config.task).load(config, splits or config.splits, vocab, pretrained, relations, labels)

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
-from graphdep.transforms.edge_set import EdgeConstructor, EdgeSet
+from graphdep.transforms.edge_set import CLIQUES, CLS, EdgeConstructor, EdgeSet
 from graphdep.transforms.nodes import Nodes, ends_of, expand_ranges, write
 from graphdep.transforms.phrases import Phrases, top_words
 from graphdep.transforms.presets import choice, constructor_repr, count, refuse_keys
@@ -179,6 +179,8 @@ class TreeTransform(BaseTransform):
         ValueError: If the data has edges or relation nodes, which would be those of the old tree.
     """
 
+    carries: frozenset[str] = frozenset()
+
     @abstractmethod
     def tree(self, words: WordTable) -> tuple[Tensor, Tensor]:
         """Row of each word's new governor (its own for a root word), and its new relation."""
@@ -242,6 +244,8 @@ class BracketTransform(BaseTransform):
         ValueError: If :obj:`labels` is neither, or the data has no constituents, or has phrase nodes or
             edges, which would be those of the old ones.
     """
+
+    carries: frozenset[str] = frozenset()
 
     def __init__(self, *, labels: str = "drop") -> None:
         self.labels = choice("labels", labels, BRACKET_LABELS)
@@ -646,8 +650,14 @@ class RewiredEdges(EdgeConstructor):
         self.seed = count("seed", seed)
         self.scope = choice("scope", scope, ("utterance", "example"))
 
+    @property
+    def carries(self) -> frozenset[str] | None:
+        right = self.edges.carries
+        # A wrong pair may be one of [CLS], but none is one of ROOT.
+        return None if right is None or CLS in right else right - {CLIQUES}
+
     def build(self, nodes: Nodes) -> EdgeSet:
-        source, target = self.edges.build(nodes).materialize().edge_index
+        source, target = self.edges.edge_set(nodes).materialize().edge_index
         root = nodes.is_type(("ROOT",))
         kept = (source == target) | root[source] | root[target]
         always = source[kept], target[kept]
@@ -742,6 +752,8 @@ class ShuffledPositions(BaseTransform):
         tensor([0, 4, 1, 3, 2])
     """
 
+    carries: frozenset[str] = frozenset()
+
     def __init__(self, seed: int = 0) -> None:
         self.seed = count("seed", seed)
 
@@ -789,6 +801,8 @@ class Unlabelled(BaseTransform):
         >>> [RelationVocab().label(int(r)) for r in data.deprel]
         ['[SELF]', 'dep', 'dep', 'dep', 'dep']
     """
+
+    carries: frozenset[str] = frozenset()
 
     def forward(self, data: Data) -> Data:
         refuse_keys(data, self, ("edge_type", "arc_node_index"))

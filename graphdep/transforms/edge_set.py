@@ -6,8 +6,10 @@ import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 import torch
+import torch_geometric.transforms
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
@@ -15,6 +17,7 @@ from torch_geometric.utils import cumsum
 
 from graphdep.transforms.nodes import (
     Nodes,
+    check_within_examples,
     contains,
     expand_ranges,
     pair_keys,
@@ -171,17 +174,69 @@ def _refine(nodes: Nodes, left: Tensor, right: Tensor) -> Tensor:
     return torch.where(inside, nodes.local[first[group]], -1)
 
 
-class EdgeConstructor(BaseTransform):
+# What edges may carry beside their pairs: transforms declare it (`carries`), layers and models what they
+# read of it (`reads`).
+TYPES = "types"
+"""A relation of each pair, :obj:`edge_type`."""
+DISTANCES = "distances"
+"""How many arcs apart the words of each pair are, which its relation in :obj:`edge_type` tells."""
+MARKS = "marks"
+"""Which pairs are told from the others, :obj:`edge_mark`."""
+NODES = "nodes"
+"""Nodes of their own, for relations or phrases."""
+CLIQUES = "cliques"
+"""Pairs that are not written out, :obj:`clique`."""
+ROOT = "ROOT"
+"""Some ROOT sees another node than ROOT."""
+CLS = "[CLS]"
+"""[CLS] sees all words of its example."""
+_OF_EDGES = frozenset({TYPES, DISTANCES, MARKS, CLIQUES, ROOT, CLS})
+
+
+class EdgeTransform(BaseTransform):
+    """Base class of transforms that write edges, or columns of edges, and leave the node table alone."""
+
+    drops: frozenset[str] = _OF_EDGES
+    """What edges that were there before lose by it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "carries" not in vars(cls) and {"build", "write", "forward"} & vars(cls).keys():
+            cls.carries = None  # type: ignore[assignment,method-assign]  # that of the base is of other edges
+
+    @property
+    def carries(self) -> frozenset[str] | None:
+        """What edges have by it, such as :data:`TYPES`; :obj:`None`: a small batch shows it
+        (:func:`~graphdep.transforms.carried.carried`).
+        """
+        return None
+
+    @abstractmethod
+    def write(self, nodes: Nodes) -> Data:
+        """A copy of the data of ``nodes`` with the edges."""
+
+    def forward(self, data: Data) -> Data:
+        return self.write(Nodes(data))
+
+    def __repr__(self) -> str:
+        return constructor_repr(self)
+
+
+class EdgeConstructor(EdgeTransform):
     r"""Base class of transforms that build a set of edges from the node table.
 
     ``a | b``, ``a & b`` and ``a - b`` are again constructors. Applied to a
     :class:`~torch_geometric.data.Data` or to a :class:`~torch_geometric.data.Batch`, on any device, a
-    constructor writes :obj:`edge_index` in place of all earlier edges; it never joins two examples.
+    constructor writes :obj:`edge_index` in place of all earlier edges; it never joins two examples: edges
+    that :meth:`build` lets do so are refused.
 
     :obj:`edge_index` holds every pair, unless a part was told to be ``implicit``. Then the data has
     :obj:`clique`, which stands for its pairs, :obj:`edge_index_explicit` with the others, and **no**
     :obj:`edge_index`, so that nothing takes a part of the pairs for all of them. Such data is read by
     :meth:`AttentionLayout.of(data) <graphdep.nn.attention.AttentionLayout.of>`.
+
+    Edges of a subclass carry pairs; what else, such as whether ROOT sees words, a small batch shows where the
+    class does not declare it (:attr:`carries`).
 
     A pair of **words** stands for all pairs of their pieces with ``pieces="all"``, and for the pair of
     their first pieces with ``pieces="first"``; with one node a word both are the same.
@@ -208,8 +263,23 @@ class EdgeConstructor(BaseTransform):
     def build(self, nodes: Nodes) -> EdgeSet:
         """The set of edges between ``nodes``."""
 
-    def forward(self, data: Data) -> Data:
-        edges = self.build(Nodes(data))
+    def edge_set(self, nodes: Nodes) -> EdgeSet:
+        """What :meth:`build` gives, which may be code of your own.
+
+        Raises:
+            TypeError: If it is no :class:`EdgeSet`.
+        """
+        edges = self.build(nodes)
+        if not isinstance(edges, EdgeSet):
+            raise TypeError(
+                f"{type(self).__name__}.build() must give an EdgeSet, such as EdgeSet(nodes, source, target) "
+                f"(got {type(edges).__name__})"
+            )
+        return edges
+
+    def write(self, nodes: Nodes) -> Data:
+        edges = self.edge_set(nodes)
+        check_within_examples(edges.edge_index, nodes.data.get("batch"), repr(self))
         return write_edges(edges.nodes, edges.edge_index, edges.clique)
 
     def __or__(self, other: EdgeConstructor) -> EdgeConstructor:
@@ -220,9 +290,6 @@ class EdgeConstructor(BaseTransform):
 
     def __sub__(self, other: EdgeConstructor) -> EdgeConstructor:
         return _combine(self, "-", other)
-
-    def __repr__(self) -> str:
-        return constructor_repr(self)
 
 
 _OPERATORS: dict[str, Callable[[EdgeSet, EdgeSet], EdgeSet]] = {
@@ -238,8 +305,14 @@ class _Combined(EdgeConstructor):
     def __init__(self, left: EdgeConstructor, symbol: str, right: EdgeConstructor) -> None:
         self.left, self.symbol, self.right = left, symbol, right
 
+    @property
+    def carries(self) -> frozenset[str] | None:
+        left, right = self.left.carries, self.right.carries
+        # What is left of pairs in common, or without others, their parts do not tell.
+        return None if self.symbol != "|" or left is None or right is None else left | right
+
     def build(self, nodes: Nodes) -> EdgeSet:
-        return _OPERATORS[self.symbol](self.left.build(nodes), self.right.build(nodes))
+        return _OPERATORS[self.symbol](self.left.edge_set(nodes), self.right.edge_set(nodes))
 
     def __repr__(self) -> str:
         return f"({self.left!r} {self.symbol} {self.right!r})"
@@ -249,6 +322,31 @@ def _combine(left: EdgeConstructor, symbol: str, right: object) -> EdgeConstruct
     if not isinstance(right, EdgeConstructor):
         return NotImplemented
     return _Combined(left, symbol, right)
+
+
+class Compose(torch_geometric.transforms.Compose):
+    """PyG's ``Compose`` whose steps share what is computed of the nodes, until one changes them."""
+
+    def forward(self, data: Any) -> Any:
+        if not isinstance(data, Data):
+            return super().forward(data)
+        nodes: Nodes | None = None
+        for step in steps_of(self):
+            if isinstance(step, EdgeTransform) and type(step).forward is EdgeTransform.forward:
+                nodes = Nodes(data) if nodes is None else nodes.over(data)
+                data = step.write(nodes)
+            else:
+                data, nodes = step(data), None
+        return data
+
+
+def steps_of(edges: BaseTransform) -> Iterator[BaseTransform]:
+    """The transforms that a transform applies one after the other."""
+    if isinstance(edges, torch_geometric.transforms.Compose):
+        for step in edges.transforms:
+            yield from steps_of(step)
+    else:
+        yield edges
 
 
 def ancestors(nodes: Nodes, distance: int) -> list[Tensor]:

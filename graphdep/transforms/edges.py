@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 import torch
@@ -11,7 +12,18 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
-from graphdep.transforms.edge_set import EdgeConstructor, EdgeSet, euler_tour, near_pairs
+from graphdep.transforms.edge_set import (
+    CLIQUES,
+    CLS,
+    MARKS,
+    NODES,
+    ROOT,
+    EdgeConstructor,
+    EdgeSet,
+    EdgeTransform,
+    euler_tour,
+    near_pairs,
+)
 from graphdep.transforms.nodes import Nodes, check_pieces, contains, expand_ranges, insert_nodes, write_edges
 from graphdep.transforms.presets import choice, constructor_repr, count, node_type_names, refuse_keys
 
@@ -50,6 +62,10 @@ class AncestorEdges(EdgeConstructor):
     def __init__(self, towards: str = "descendant", *, pieces: str = "all") -> None:
         self.towards = choice("towards", towards, ("descendant", "ancestor", "both"))
         self.pieces = check_pieces(pieces)
+
+    @property
+    def carries(self) -> frozenset[str]:
+        return frozenset() if self.towards == "descendant" else frozenset({ROOT})
 
     def build(self, nodes: Nodes) -> EdgeSet:
         enter, leave, order = euler_tour(nodes)
@@ -101,6 +117,15 @@ class CompleteEdges(EdgeConstructor):
         self.node_types = node_type_names(node_types)
         self.implicit = bool(implicit)
 
+    @property
+    def carries(self) -> frozenset[str]:
+        there = {
+            ROOT: {"ROOT", "WORD"} <= {*self.node_types},
+            CLS: {"CLS", "WORD"} <= {*self.node_types} and self.scope == "example",
+            CLIQUES: self.implicit,
+        }
+        return frozenset(kind for kind, is_there in there.items() if is_there)
+
     def build(self, nodes: Nodes) -> EdgeSet:
         number = nodes["utterance"] if self.scope == "utterance" else torch.zeros_like(nodes.index)
         if len(self.node_types) < len(NodeType):
@@ -142,6 +167,10 @@ class DependencyEdges(EdgeConstructor):
         self.towards = choice("towards", towards, ("governor", "dependent", "both"))
         self.arcs = choice("arcs", arcs, ("basic", "all"))
         self.pieces = check_pieces(pieces)
+
+    @property
+    def carries(self) -> frozenset[str]:
+        return frozenset() if self.towards == "dependent" else frozenset({ROOT})
 
     def build(self, nodes: Nodes) -> EdgeSet:
         governor, dependent = self._arcs(nodes)
@@ -191,6 +220,10 @@ class DepthEdges(EdgeConstructor):
         self.max_sum = count("max_sum", max_sum)
         self.pieces = check_pieces(pieces)
 
+    @property
+    def carries(self) -> frozenset[str]:
+        return frozenset({ROOT}) if self.max_sum else frozenset()
+
     def build(self, nodes: Nodes) -> EdgeSet:
         depth = nodes["depth"]
         member = depth >= 0 if self.pieces == "all" else nodes.in_tree
@@ -227,6 +260,8 @@ class RootEdges(EdgeConstructor):
                 [0, 0, 0, 0, 0]])
     """
 
+    carries = frozenset({ROOT})
+
     def __init__(self, scope: str = "utterance") -> None:
         self.scope = choice("scope", scope, ("utterance", "example"))
 
@@ -262,6 +297,8 @@ class SelfLoops(EdgeConstructor):
         tensor([[1],
                 [1]])
     """
+
+    carries = frozenset()
 
     def __init__(self, only: str = "all", *, pieces: str = "all") -> None:
         self.only = choice("only", only, ("all", "tops"))
@@ -311,6 +348,12 @@ class SpecialEdges(EdgeConstructor):
         self.node_types = node_type_names(node_types)
         self.others = node_type_names(others)
 
+    @property
+    def carries(self) -> frozenset[str]:
+        joined = {*itertools.product(self.node_types, self.others)}
+        joined |= {(other, special) for special, other in joined}
+        return frozenset(kind for kind, name in ((ROOT, "ROOT"), (CLS, "CLS")) if (name, "WORD") in joined)
+
     def build(self, nodes: Nodes) -> EdgeSet:
         special = nodes.is_type(self.node_types).nonzero().view(-1)
         start = nodes.ptr[nodes.example[special]]
@@ -333,6 +376,7 @@ class TreeDistanceEdges(EdgeConstructor):
 
     Args:
         max_distance: The largest number of arcs between two words, :math:`\delta` in GATE.
+            (default: :obj:`1`)
         pieces: See :class:`EdgeConstructor`; pieces of one word are at distance 0, and with ``"first"``
             other pieces see themselves alone. (default: ``"all"``)
 
@@ -348,9 +392,13 @@ class TreeDistanceEdges(EdgeConstructor):
                 [0, 0, 1, 1, 1, 2, 2, 3, 3, 3]])
     """
 
-    def __init__(self, max_distance: int, *, pieces: str = "all") -> None:
+    def __init__(self, max_distance: int = 1, *, pieces: str = "all") -> None:
         self.max_distance = count("max_distance", max_distance)
         self.pieces = check_pieces(pieces)
+
+    @property
+    def carries(self) -> frozenset[str]:
+        return frozenset({ROOT}) if self.max_distance else frozenset()
 
     def build(self, nodes: Nodes) -> EdgeSet:
         loops = nodes.index if self.pieces == "first" else nodes.index[nodes.first == nodes.index]
@@ -360,7 +408,7 @@ class TreeDistanceEdges(EdgeConstructor):
         return EdgeSet(nodes, source, target)
 
 
-class MarkedEdges(BaseTransform):
+class MarkedEdges(EdgeTransform):
     r"""All pairs of one constructor, those of another written out among them.
 
     The set of pairs is ``edges | among``, and :obj:`edge_mark` tells those of :obj:`edges`, so that a layer
@@ -397,9 +445,13 @@ class MarkedEdges(BaseTransform):
                 raise ValueError(f"'{name}' must be an edge constructor (got {constructor!r})")
         self.edges, self.among = edges, among
 
-    def forward(self, data: Data) -> Data:
-        nodes = Nodes(data)
-        marked, among = self.edges.build(nodes).materialize(), self.among.build(nodes)
+    @property
+    def carries(self) -> frozenset[str] | None:
+        edges, among = self.edges.carries, self.among.carries
+        return None if edges is None or among is None else edges - {CLIQUES} | among | {MARKS}
+
+    def write(self, nodes: Nodes) -> Data:
+        marked, among = self.edges.edge_set(nodes).materialize(), self.among.edge_set(nodes)
         if among.clique is None:
             every = marked | among
             return write_edges(nodes, every.edge_index, None, edge_mark=contains(marked.keys, every.keys))
@@ -409,9 +461,6 @@ class MarkedEdges(BaseTransform):
             )
         mark = torch.ones_like(marked.keys, dtype=torch.bool)
         return write_edges(nodes, marked.edge_index, among.clique, edge_mark=mark)
-
-    def __repr__(self) -> str:
-        return constructor_repr(self)
 
 
 class RelationNodes(BaseTransform):
@@ -449,6 +498,8 @@ class RelationNodes(BaseTransform):
         >>> [NodeType(t).name for t in data.node_type.tolist()]
         ['WORD', 'WORD', 'WORD', 'WORD', 'RELATION', 'RELATION', 'RELATION']
     """
+
+    carries = frozenset({NODES})
 
     def __init__(self, position: str = "sequence") -> None:
         self.position = choice("position", position, ("sequence", "dependent", "zero", "none"))
@@ -530,6 +581,10 @@ class RelationEdges(EdgeConstructor):
         self.direction = choice("direction", direction, ("both", "to_relation", "to_word", "none"))
         self.pieces = check_pieces(pieces)
 
+    @property
+    def carries(self) -> frozenset[str]:
+        return frozenset({ROOT}) if self.direction in ("both", "to_word") else frozenset()
+
     def build(self, nodes: Nodes) -> EdgeSet:
         if "arc_node_index" not in nodes.data:
             raise ValueError("RelationEdges joins words and relation nodes: put RelationNodes() before it")
@@ -567,6 +622,8 @@ class RelationLinks(EdgeConstructor):
         tensor([[4, 6, 5, 6, 4, 5, 6],
                 [4, 4, 5, 5, 6, 6, 6]])
     """
+
+    carries = frozenset()
 
     def build(self, nodes: Nodes) -> EdgeSet:
         if "arc_node_index" not in nodes.data:

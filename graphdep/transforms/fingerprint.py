@@ -105,6 +105,11 @@ def _tried(
     ) from first
 
 
+def applied_to_probe(edges: BaseTransform) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A short batch, and what a transform makes of it."""
+    return _tried(edges, _short)
+
+
 def _applied(edges: BaseTransform, batch: Batch) -> dict[str, Any]:
     # Neither to draw from the run's random numbers nor to depend on them.
     with torch.random.fork_rng(devices=[]):

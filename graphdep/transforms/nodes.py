@@ -88,6 +88,25 @@ def check_table(data: Data) -> None:
     _check_arcs(table)
 
 
+def check_within_examples(edge_index: Tensor, batch: Tensor | None, edges: object = "'edge_index'") -> None:
+    """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device.
+
+    Args:
+        edge_index: The edges ``[2, num_edges]``.
+        batch: The example of each node; :obj:`None` for a single one.
+        edges: What they are called in the message.
+    """
+    if batch is None or edge_index.device.type != "cpu" or not edge_index.numel():
+        return
+    source, target = (batch.index_select(0, end) for end in edge_index)
+    if not torch.equal(source, target):
+        first = int((source != target).nonzero()[0])
+        raise ValueError(
+            f"{edges} joins nodes of different examples (edge {first}: {edge_index[:, first].tolist()}): a "
+            "transform of a batch must keep to its examples, see data.batch"
+        )
+
+
 def _check_links(table: dict[str, Tensor], size: int) -> None:
     if "ptr" in table and int(table["ptr"][-1]) != size:
         _refuse(f"'ptr' ends at {int(table['ptr'][-1])}, but there are {size} nodes")
@@ -180,6 +199,12 @@ class Nodes:
         if key not in self.data:
             raise ValueError(f"the data has no {key!r} (it has {', '.join(sorted(self.data.keys()))})")
         return self.data[key]
+
+    def over(self, data: Data) -> Nodes:
+        """The same nodes in data that has other edges, with all that is computed of them."""
+        out = copy.copy(self)
+        out.data = data
+        return out
 
     @cached_property
     def num_nodes(self) -> int:

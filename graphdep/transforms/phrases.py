@@ -11,7 +11,7 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
-from graphdep.transforms.edge_set import EdgeConstructor, EdgeSet
+from graphdep.transforms.edge_set import CLIQUES, NODES, EdgeConstructor, EdgeSet
 from graphdep.transforms.edges import SelfLoops
 from graphdep.transforms.nodes import Nodes, check_pieces, expand_ranges, insert_nodes
 from graphdep.transforms.presets import choice, constructor_repr, count, refuse_keys
@@ -131,6 +131,8 @@ class PhraseNodes(BaseTransform):
         (['WORD', 'WORD', 'PHRASE', 'PHRASE'], [[0, 0], [1, 0]])
     """
 
+    carries = frozenset({NODES})
+
     def __init__(self, position: str = "sequence", *, labels: bool = True) -> None:
         self.position = choice("position", position, ("sequence", "first", "zero", "none"))
         self.labels = labels
@@ -209,6 +211,8 @@ class PhraseWordEdges(EdgeConstructor):
                 [2, 2, 2, 3, 3]])
     """
 
+    carries = frozenset()
+
     def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
         self.direction = choice("direction", direction, ("both", "to_phrase", "to_word", "none"))
         self.pieces = check_pieces(pieces)
@@ -246,6 +250,8 @@ class ConstituentEdges(EdgeConstructor):
         tensor([[1, 3, 0],
                 [2, 2, 3]])
     """
+
+    carries = frozenset()
 
     def __init__(self, direction: str = "both", *, pieces: str = "all") -> None:
         self.direction = choice("direction", direction, ("both", "up", "down"))
@@ -301,6 +307,10 @@ class SameConstituentEdges(EdgeConstructor):
             raise ValueError(f"'implicit' must be True or False (got {implicit!r})")
         self.pieces, self.implicit = check_pieces(pieces), implicit
 
+    @property
+    def carries(self) -> frozenset[str]:
+        return frozenset({CLIQUES}) if self.implicit else frozenset()
+
     def build(self, nodes: Nodes) -> EdgeSet:
         phrases = Phrases(nodes)
         phrase, word = phrases.inside
@@ -338,6 +348,8 @@ class SiblingEdges(EdgeConstructor):
         tensor([[3, 1],
                 [1, 3]])
     """
+
+    carries = frozenset()
 
     def __init__(self, *, pieces: str = "all") -> None:
         self.pieces = check_pieces(pieces)
@@ -434,6 +446,8 @@ class SpanPathEdges(EdgeConstructor):
         tensor([[1, 0, 3, 1],
                 [0, 1, 1, 3]])
     """
+
+    carries = frozenset()
 
     def __init__(
         self, pairs: str = "all", *, distance: int = 0, loops: bool = True, pieces: str = "all"

@@ -326,7 +326,7 @@ def dt_related(
 
 
 def _in_turn(parts: list[BaseTransform]) -> BaseTransform:
-    from torch_geometric.transforms import Compose
+    from graphdep.transforms.edge_set import Compose
 
     return Compose(parts)
 

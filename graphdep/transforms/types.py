@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.transforms import BaseTransform, Compose
+from torch_geometric.transforms import BaseTransform
 
 from graphdep.transforms.controls import RewiredEdges
-from graphdep.transforms.edge_set import EdgeConstructor, EdgeSet, _Combined, lowest_common, near_pairs
+from graphdep.transforms.edge_set import (
+    DISTANCES,
+    MARKS,
+    TYPES,
+    EdgeConstructor,
+    EdgeSet,
+    EdgeTransform,
+    _Combined,
+    lowest_common,
+    near_pairs,
+    steps_of,
+)
 from graphdep.transforms.edges import MarkedEdges
 from graphdep.transforms.nodes import (
     Nodes,
@@ -40,7 +50,7 @@ def _code_table() -> Tensor:
 _CODES = _code_table()  # [a, b] -> id; index -1 is "too far"
 
 
-class TreePathTypes(BaseTransform):
+class TreePathTypes(EdgeTransform):
     r"""Gives every edge the relation of its target to its source: the relation matrix with infilling of
     `"Integrating Dependency Tree into Self-attention for Sentence Representation"
     <https://arxiv.org/abs/2203.05918>`_.
@@ -87,6 +97,9 @@ class TreePathTypes(BaseTransform):
         ['[SELF]', 'nsubj', '[NONE]', 'path(1,1)']
     """
 
+    carries = frozenset({TYPES, DISTANCES})
+    drops = frozenset({MARKS})
+
     def __init__(self, max_distance: int = 2, *, self_type: bool = True, pieces: str = "all") -> None:
         self.max_distance = count("max_distance", max_distance)
         if max_distance > RelationVocab.max_path:
@@ -94,8 +107,8 @@ class TreePathTypes(BaseTransform):
         self.self_type = bool(self_type)
         self.pieces = check_pieces(pieces)
 
-    def forward(self, data: Data) -> Data:
-        nodes = Nodes(data)
+    def write(self, nodes: Nodes) -> Data:
+        data = nodes.data
         clique = data.get("clique", None)
         edge_index = data.get("edge_index" if clique is None else "edge_index_explicit", None)
         if edge_index is None:
@@ -148,9 +161,6 @@ class TreePathTypes(BaseTransform):
         loops = loops if self.self_type else loops[:0]
         return loops, loops, torch.full_like(loops, RelationVocab.SELF)
 
-    def __repr__(self) -> str:
-        return constructor_repr(self)
-
 
 def _sorted(keys: Tensor, edge_type: Tensor) -> tuple[Tensor, Tensor]:
     keys, order = keys.sort()
@@ -184,6 +194,8 @@ class MergeTypes(BaseTransform):
         >>> len(data.edge_type.unique()), len(MergeTypes()(data).edge_type.unique())
         (13, 7)
     """
+
+    carries: frozenset[str] = frozenset()
 
     def __init__(self, *, labels: bool = False, directions: bool = True) -> None:
         for name, value in (("labels", labels), ("directions", directions)):
@@ -261,7 +273,7 @@ class EdgeOrigins:
             ValueError: If the transform writes no edges.
         """
         parts: list[_Part] = []
-        for step in _steps(edges):
+        for step in steps_of(edges):
             made = step(data)
             before, now = _keys(data), _keys(made)
             if now is not None and (before is None or not torch.equal(before, now)):
@@ -273,14 +285,6 @@ class EdgeOrigins:
         columns = [contains(part, keys) for _, part in parts]
         made_by = torch.stack(columns, dim=1) if columns else keys.new_zeros(keys.numel(), 0).bool()
         return cls(_written_out(data, keys), tuple(part for part, _ in parts), made_by)
-
-
-def _steps(edges: BaseTransform) -> Iterator[BaseTransform]:
-    if isinstance(edges, Compose):
-        for step in edges.transforms:
-            yield from _steps(step)
-    else:
-        yield edges
 
 
 def _parts_of(step: BaseTransform, data: Data, keys: Tensor) -> list[_Part]:
@@ -306,8 +310,7 @@ def _parts(edges: EdgeConstructor, nodes: Nodes) -> list[_Part]:
 
 
 def _built(edges: EdgeConstructor, nodes: Nodes) -> Tensor:
-    built: EdgeSet = edges.build(nodes)
-    return built.materialize().keys
+    return edges.edge_set(nodes).materialize().keys
 
 
 def _within(parts: list[_Part], keys: Tensor) -> list[_Part]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import random
+import re
 
 import pytest
 import torch
@@ -48,6 +49,7 @@ from graphdep.transforms import (
     Unlabelled,
     resolve,
 )
+from graphdep.transforms.edge_set import Compose
 from tests.kit.trees import random_data, random_sentence
 
 SETTINGS = [
@@ -263,3 +265,49 @@ def test_own_constructor(example):
 
     edges = SelfLoops() - EveryThird()
     assert edges(to_data([example])).edge_index[0].tolist() == [1, 2, 4, 5, 7, 8]
+
+
+class Wrong(EdgeConstructor):
+    """A constructor of a user's who has got it wrong."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def build(self, nodes):
+        next_node = nodes.index[:-1], nodes.index[1:]
+        return next_node if self.kind == "tuple" else graphdep.transforms.EdgeSet(nodes, *next_node)
+
+
+@pytest.mark.parametrize(
+    "around", [lambda e: e, lambda e: e | SelfLoops(), lambda e: SelfLoops() | e, lambda e: e - SelfLoops()]
+)
+def test_what_build_gives_is_checked(around, example):
+    batch = Batch.from_data_list([to_data([example], root=False)] * 2)
+    with pytest.raises(TypeError, match=r"Wrong.build\(\) must give an EdgeSet.* \(got tuple\)"):
+        around(Wrong("tuple"))(batch)
+    over = around(Wrong("pairs"))
+    message = rf"{re.escape(repr(over))} joins nodes of different examples \(edge \d+: \[8, 9\]\)"
+    with pytest.raises(ValueError, match=message):
+        over(batch)
+    assert over(batch[0]).num_edges >= 8
+
+
+@pytest.mark.parametrize(
+    ("edges", "tables"),
+    [
+        (resolve("dt"), 1),
+        (resolve("dt", labels=False), 1),
+        (resolve("gate"), 1),
+        (resolve("lisa-complete"), 1),
+        (resolve("dam"), 2),  # without relation nodes, and with them
+        (Compose([RandomTree(), resolve("dt")]), 2),
+    ],
+    ids=str,
+)
+def test_steps_share_the_nodes_until_one_changes_them(edges, tables, example, monkeypatch):
+    batch = Batch.from_data_list([to_data([example])] * 2)
+    expected = T.Compose(edges.transforms if isinstance(edges, Compose) else [edges])(batch)
+    checked = []
+    monkeypatch.setattr("graphdep.transforms.nodes.check_table", checked.append)
+    assert_same_data(edges(batch), expected)
+    assert len(checked) == tables

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -19,7 +19,8 @@ from torch_geometric.utils import cumsum
 from graphdep.nn.attention.dispatch import PAIRS_AN_EDGE_CPU, on_cpu
 from graphdep.nn.attention.fused.fused_attention import missing
 from graphdep.nn.attention.tiles import AttentionTiles, build_tiles
-from graphdep.transforms.nodes import Nodes
+from graphdep.transforms.edge_set import MARKS, TYPES
+from graphdep.transforms.nodes import Nodes, check_within_examples
 from graphdep.transforms.presets import resolve
 
 #: Numbers in a vector of the processor. Softmax and products over 31 columns take longer than over 32, so
@@ -347,7 +348,7 @@ class AttentionLayout:
                 "the data has no 'edge_index': apply an edge constructor, e.g. resolve('transformer')"
             )
         edge_index = dense_edges(edge_index)
-        _check_within_examples(edge_index, data.get("batch"))
+        check_within_examples(edge_index, data.get("batch"))
         # A batch may come without 'ptr', but never may its cliques be one.
         ptr = nodes.ptr if "batch" in data else data.get("ptr")
         own = {key: data.get(key) for key in ("edge_type", "edge_mark")}
@@ -656,20 +657,6 @@ def dense_edges(edge_index: object) -> Tensor:
     return edge_index.as_tensor() if hasattr(edge_index, "as_tensor") else edge_index
 
 
-def _check_within_examples(edge_index: Tensor, batch: Tensor | None) -> None:
-    """Raises :class:`ValueError` if an edge joins two examples; on a GPU a look would stall the device."""
-    if batch is None or edge_index.device.type != "cpu" or not edge_index.numel():
-        return
-    source, target = (batch.index_select(0, end) for end in edge_index)
-    if not torch.equal(source, target):
-        first = int((source != target).nonzero()[0])
-        raise ValueError(
-            "'edge_index' joins nodes of different examples (edge "
-            f"{first}: {edge_index[:, first].tolist()}): a transform of a batch must keep to its examples, "
-            "see data.batch"
-        )
-
-
 def _check(edge_index: Tensor, num_nodes: int, clique: Tensor | None, ptr: Tensor | None) -> None:
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
         got = f"{edge_index.dtype}, {[*edge_index.shape]}"
@@ -781,15 +768,17 @@ def implicit_edges(edges: str | BaseTransform) -> BaseTransform:
 
 
 @torch.compiler.disable  # the number of edges is data
-def own_layout(data: Data, edges: BaseTransform) -> AttentionLayout:
+def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLayout:
     """The layout of edges that are built from the nodes of the data, whatever edges it has.
 
     Args:
         data: The nodes. It is left as it is.
         edges: Builds the edges.
+        reads: What the layer reads of them, such as ``AttentionConv.reads``.
 
     Raises:
-        ValueError: If they join two examples, there are none, or :obj:`edges` changes the nodes.
+        ValueError: If they join two examples, there are none, the layer does not read what they carry, or
+            :obj:`edges` changes the nodes.
     """
     bare = copy.copy(data)
     for key in [key for key in data.keys() if key.startswith("edge_") or key == "clique"]:  # noqa: SIM118
@@ -801,4 +790,21 @@ def own_layout(data: Data, edges: BaseTransform) -> AttentionLayout:
         )
     if own.edge_index is None and "clique" not in own:
         raise ValueError(f"'edges' ({edges}) builds no edges: put an edge constructor at its end")
+    check_read(own, reads, edges)
     return AttentionLayout.of(own)
+
+
+def check_read(data: Data, reads: Set[str], edges: object) -> None:
+    """Raises :class:`ValueError` where edges have types or marks that nobody reads.
+
+    Args:
+        data: The nodes, with these edges.
+        reads: What is read of them.
+        edges: What they are called in the message.
+    """
+    for key, kind in (("edge_type", TYPES), ("edge_mark", MARKS)):
+        if key in data and kind not in reads:
+            raise ValueError(
+                f"'edges' cannot be {edges!r}: they carry {key!r}, which nothing here reads (typed pairs are read "
+                "by an encoder with add_terms()); for the pairs alone take the constructor of these"
+            )

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
 from graphdep.nn.attention.layout import AttentionLayout
+from graphdep.transforms.edge_set import TYPES
 from graphdep.vocab.relations import RelationVocab
 
 
@@ -246,6 +247,8 @@ class RelationKeyValue(nn.Module):
         torch.Size([2, 2, 4])
     """
 
+    reads: frozenset[str] = frozenset({TYPES})
+
     def __init__(
         self,
         num_relations: int,
@@ -370,6 +373,8 @@ class GatedRelationScore(nn.Module):
         >>> score(torch.randn(2, 8), edge_index, edge_type).score_scale[0]  # NONE: the score stays
         tensor([1., 1.], grad_fn=<SelectBackward0>)
     """
+
+    reads: frozenset[str] = frozenset({TYPES})
 
     def __init__(
         self,

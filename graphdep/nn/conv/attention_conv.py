@@ -13,6 +13,7 @@ from graphdep.nn.attention.dispatch import check_backend
 from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.layout import Adj, AttentionLayout, dense_edges
 from graphdep.nn.attention.relations import RelationVectors, check_count
+from graphdep.transforms.edge_set import CLIQUES
 
 
 class MessageSender(MessagePassing):
@@ -30,6 +31,9 @@ class MessageSender(MessagePassing):
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__(aggr="add", node_dim=0)
         self.dropout = dropout
+        steps = ("propagate", "message", "aggregate")
+        names = [f"_{step}_forward_{when}" for step in steps for when in ("pre_hooks", "hooks")]
+        self._hooks_of_messages = tuple(getattr(self, name) for name in names)  # where hooks come and go
 
     def _set_jittable_templates(self, raise_on_error: bool = False) -> None:
         """Leaves `propagate` as it is. PyG would write a module with one of this class alone, cannot read the
@@ -39,13 +43,11 @@ class MessageSender(MessagePassing):
     @property
     def sends_messages(self) -> bool:
         """Whether somebody looks at single messages: an explainer, or a hook."""
-        steps = ("propagate", "message", "aggregate")
-        hooks = [f"_{step}_forward_{when}" for step in steps for when in ("pre_hooks", "hooks")]
-        return bool(self.explain) or any(getattr(self, name, None) for name in hooks)
+        return bool(self.explain) or any(self._hooks_of_messages)
 
     def check_messages(self, layout: AttentionLayout) -> None:
-        """Raises :class:`ValueError` if somebody looks at messages that the pairs of a clique do not send."""
-        if self.sends_messages and layout.clique is not None:
+        """Raises :class:`ValueError` where pairs of a clique would have to send messages."""
+        if layout.clique is not None:
             raise ValueError("a clique has no edges to explain: build the edges without implicit=True")
 
     def send(self, layout: AttentionLayout, value: Tensor, alpha: Tensor, **terms: Tensor | None) -> Tensor:
@@ -157,6 +159,8 @@ class AttentionConv(MessageSender):
         self.reset_parameters()
 
     takes_layout: ClassVar[bool] = True  # a model hands it an AttentionLayout for its edges
+    reads: frozenset[str] = frozenset({CLIQUES})
+    """What it reads of edges beside their pairs, of what they may carry."""
     extra_options: ClassVar[dict[str, Any]] = {}  # a subclass's options and their defaults, for its repr
 
     def reset_parameters(self) -> None:
@@ -191,7 +195,9 @@ class AttentionConv(MessageSender):
         """Projects, attends with the edges' terms, joins the heads."""
         query, key, value = self.project(x)
         weights: tuple[Tensor, Tensor] | None = None
-        self.check_messages(layout)
+        sends = self.sends_messages
+        if sends:
+            self.check_messages(layout)
         out = edge_attention(
             query,
             key,
@@ -202,13 +208,13 @@ class AttentionConv(MessageSender):
             edge_key=edge_key,
             edge_value=edge_value,
             layout=layout,
-            dropout_p=self.dropout if self.training and not self.sends_messages else 0.0,
-            return_attention_weights=bool(return_attention_weights) or self.sends_messages,
-            backend="reference" if self.sends_messages else self.backend,
+            dropout_p=self.dropout if self.training and not sends else 0.0,
+            return_attention_weights=bool(return_attention_weights) or sends,
+            backend="reference" if sends else self.backend,
         )
         if isinstance(out, tuple):
             out, weights = out
-        if self.sends_messages and weights is not None:
+        if sends and weights is not None:
             vectors = edge_value.expand() if isinstance(edge_value, RelationVectors) else edge_value
             terms = {} if vectors is None else {"edge_value": vectors}
             out = self.send(layout, value, weights[1], **terms)

@@ -11,6 +11,7 @@ from torch import Tensor
 from graphdep.nn.attention import Adj
 from graphdep.nn.attention.relations import check_count, check_relations
 from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.transforms.edge_set import DISTANCES
 from graphdep.vocab import RelationVocab
 
 # Far below any score, and still a number in half precision.
@@ -63,6 +64,7 @@ class GATEConv(AttentionConv):
         torch.Size([3, 16])
     """
 
+    reads = frozenset({DISTANCES})
     extra_options: ClassVar[dict[str, Any]] = {"max_distance": 1}
     limit: Tensor
     distance: Tensor

@@ -56,6 +56,7 @@ class GatedRelationConv(AttentionConv):
         torch.Size([3, 16])
     """
 
+    reads = AttentionConv.reads | GatedRelationScore.reads
     extra_options: ClassVar[dict[str, Any]] = {
         "num_relations": None,
         "relation_dim": 30,

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from graphdep.nn.attention import Adj, AttentionLayout, edge_attention
 from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.transforms.edge_set import MARKS
 
 
 class LISAConv(AttentionConv):
@@ -56,6 +57,7 @@ class LISAConv(AttentionConv):
         torch.Size([3, 32])
     """
 
+    reads = AttentionConv.reads | {MARKS}
     extra_options: ClassVar[dict[str, Any]] = {"syntactic_heads": 1}
 
     def __init__(
@@ -75,12 +77,14 @@ class LISAConv(AttentionConv):
         return_attention_weights: bool | None = None,
     ) -> Any:
         layout = self._marked(self.layout_of(x, edge_index), edge_mark)
-        self.check_messages(layout)
-        weights = bool(return_attention_weights) or self.sends_messages
+        sends = self.sends_messages
+        if sends:
+            self.check_messages(layout)
+        weights = bool(return_attention_weights) or sends
         query, key, value = self.project(x)
         plain = self.heads - self.syntactic_heads
         parts = [
-            self._part(query[:, heads], key[:, heads], value[:, heads], pairs, weights)
+            self._part(query[:, heads], key[:, heads], value[:, heads], pairs, weights, sends)
             for heads, pairs in ((slice(plain), layout), (slice(plain, None), layout.marked))
         ]
         out = torch.cat([part[0] for part in parts], dim=1)
@@ -89,7 +93,7 @@ class LISAConv(AttentionConv):
         # The edges come first among all pairs.
         syntactic = parts[0][1].new_zeros(layout.pairs.size(1), self.syntactic_heads)
         alpha = torch.cat([parts[0][1], syntactic.index_copy(0, layout.marks, parts[1][1])], dim=1)
-        if self.sends_messages:
+        if sends:
             out = self.send(layout, value, alpha)
         out = out.flatten(1) if self.concat else out.mean(dim=1)
         return (out, (layout.pairs, alpha)) if return_attention_weights else out
@@ -115,7 +119,7 @@ class LISAConv(AttentionConv):
         return layout
 
     def _part(
-        self, query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, weights: bool
+        self, query: Tensor, key: Tensor, value: Tensor, layout: AttentionLayout, weights: bool, sends: bool
     ) -> tuple[Tensor, Tensor]:
         """Output and weights of some heads; without weights, the output twice."""
         result: Any = edge_attention(
@@ -124,8 +128,8 @@ class LISAConv(AttentionConv):
             value,
             layout.edge_index,
             layout=layout,
-            dropout_p=self.dropout if self.training and not self.sends_messages else 0.0,
+            dropout_p=self.dropout if self.training and not sends else 0.0,
             return_attention_weights=weights,
-            backend="reference" if self.sends_messages else self.backend,
+            backend="reference" if sends else self.backend,
         )
         return (result[0], result[1][1]) if weights else (result, result)

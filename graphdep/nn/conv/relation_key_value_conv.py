@@ -54,6 +54,7 @@ class RelationKeyValueConv(AttentionConv):
         torch.Size([3, 16])
     """
 
+    reads = AttentionConv.reads | RelationKeyValue.reads
     extra_options: ClassVar[dict[str, Any]] = {"num_relations": None, "scaling": "paper", "start": "random"}
 
     def __init__(

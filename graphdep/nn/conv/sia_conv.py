@@ -10,6 +10,7 @@ from torch_geometric.utils import cumsum
 
 from graphdep.nn.attention import Adj, AttentionLayout
 from graphdep.nn.conv.attention_conv import AttentionConv
+from graphdep.transforms.edge_set import CLIQUES
 
 MASKS = ("additive", "multiplicative")
 
@@ -63,6 +64,8 @@ class SIAConv(AttentionConv):
         if mask not in MASKS:
             raise ValueError(f"'mask' must be one of {', '.join(MASKS)} (got {mask!r})")
         self.mask = mask
+        if mask == "multiplicative":  # which looks at pairs one by one
+            self.reads = self.reads - {CLIQUES}
 
     def forward(
         self,

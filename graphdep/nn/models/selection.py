@@ -298,7 +298,7 @@ class SIA(TextEncoder):
 
     def forward(self, data: Data, return_layers: bool = False) -> Tensor | tuple[Tensor, list[Tensor]]:
         x, layers = self.encoder(data, return_layers=True)
-        layout = own_layout(data, self.edges)
+        layout = own_layout(data, self.edges, SIAConv.reads)
         state = layers[self.layer]
         for layer in self.layers:
             state = layer(state, layout)
@@ -314,7 +314,7 @@ class SIA(TextEncoder):
         self.eval()
         try:
             state = self.encoder(data, return_layers=True)[1][self.layer]
-            layout, weights = own_layout(data, self.edges), []
+            layout, weights = own_layout(data, self.edges, SIAConv.reads), []
             for layer in self.layers:
                 state, alpha = layer(state, layout, return_attention_weights=True)
                 weights.append(alpha)

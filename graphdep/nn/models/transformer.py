@@ -22,6 +22,7 @@ from graphdep.nn.conv.constituent_conv import ConstituentConv
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.transforms.edge_set import TYPES
 from graphdep.transforms.presets import count, resolve
 
 
@@ -456,6 +457,7 @@ class GraphTransformer(TextEncoder):
         )
         self.norm = nn.LayerNorm(hidden_channels) if norm_first else nn.Identity()
         self.typed = [_takes_types(layer.conv) for layer in self.layers]
+        self.reads = frozenset[str]().union(*(_reads(layer.conv) for layer in self.layers))
 
     @property
     def heads(self) -> int:
@@ -490,6 +492,11 @@ class GraphTransformer(TextEncoder):
 
 def _takes_layout(conv: nn.Module | Tensor) -> bool:
     return getattr(conv, "takes_layout", False)
+
+
+def _reads(conv: nn.Module | Tensor) -> frozenset[str]:
+    """What an attention reads of edges, by its declaration, or by its arguments where it is not ours."""
+    return getattr(conv, "reads", frozenset({TYPES} if _takes_types(conv) else ()))
 
 
 def _takes_types(conv: nn.Module | Tensor) -> bool:

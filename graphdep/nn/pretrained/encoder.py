@@ -6,7 +6,7 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data.encoded import trees_data
 from graphdep.io.files import disk_errors, file_mode, temporary_folder
 from graphdep.nn.attention.dispatch import BACKENDS
-from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout
+from graphdep.nn.attention.layout import AttentionLayout, check_read, implicit_edges, own_layout
 from graphdep.nn.attention.relations import EdgeTerms, write_out
 from graphdep.nn.dropout import take_over_dropout
 from graphdep.nn.models.embedding import make_marks, marks_of, related_nodes, reset_marks
@@ -41,6 +41,7 @@ from graphdep.nn.pretrained.anatomy import (
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.parsing.resolver import resolve_parser
+from graphdep.transforms.edge_set import CLIQUES, TYPES
 from graphdep.transforms.presets import PHRASE_PRESETS
 from graphdep.vocab.pieces import SubwordTokens
 from graphdep.vocab.relations import RelationVocab
@@ -108,6 +109,12 @@ def _in_text(tokenizer: Any, piece: str, number: int) -> bool:
     return False
 
 
+PAIRS = frozenset({CLIQUES})
+"""What a layer reads of edges."""
+TERMS = PAIRS | {TYPES}
+"""What it reads of them with terms."""
+
+
 def edges_of_layers(
     data: Data,
     attentions: Sequence[nn.Module],
@@ -130,7 +137,11 @@ def edges_of_layers(
         ValueError: If a layer has no edges, they join two examples, or the terms of a layer lack types of
             edges.
     """
-    made = {transform: own_layout(data, transform) for transform in set(edges.values())}
+    made = {
+        # Layers that share edges may do so with others that have terms.
+        transform: own_layout(data, transform, TERMS if _read(edges, transform, terms) else PAIRS)
+        for transform in set(edges.values())
+    }
     by_layer = {number: made[transform] for number, transform in edges.items()}
     own = {attentions[number]: layout for number, layout in by_layer.items()}
     shared = None
@@ -151,6 +162,11 @@ def edges_of_layers(
             own[attention] = layout
         added[attention] = _terms_over(module, layout, edge_type)
     return LayerEdges(shared, own, added, backend, weights)
+
+
+def _read(edges: Mapping[int, BaseTransform], transform: BaseTransform, terms: Container[str]) -> bool:
+    """Whether a layer of these edges has terms."""
+    return any(str(number) in terms for number, own in edges.items() if own is transform)
 
 
 def _terms_over(
@@ -639,7 +655,8 @@ class PretrainedEncoder(TextEncoder):
         Args:
             texts: Strings, or pairs of strings for examples of two segments.
             parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-            edges: A preset, made with ``implicit=True``, or a transform. (default: ``"transformer"``)
+            edges: A preset, made with ``implicit=True``, or a transform; of typed edges, once
+                :meth:`add_terms` has given the encoder what reads them. (default: ``"transformer"``)
             relations: Ids of relations, e.g. those that a model was trained with.
                 (default: a fresh :class:`~graphdep.RelationVocab`)
             roots: Of a text of several sentences ``"all"`` roots stay roots, as in response selection, so
@@ -653,8 +670,8 @@ class PretrainedEncoder(TextEncoder):
 
         Raises:
             ValueError: If there is no text, an entry is blank or neither a string nor a pair, :obj:`roots`,
-                :obj:`arcs` or :obj:`copies` is unknown, or :obj:`max_length` is more than the encoder has
-                positions for.
+                :obj:`arcs` or :obj:`copies` is unknown, :obj:`max_length` is more than the encoder has
+                positions for, or the edges have types and the encoder no terms, or marks.
         """
         length = self.max_length if max_length is None else max_length
         if length > self.max_length:
@@ -675,7 +692,9 @@ class PretrainedEncoder(TextEncoder):
         examples = [trees_data([next(ordered) for _ in part], relations, **options) for part in parts]
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
-        return implicit_edges(edges)(batch.to(self.model.device))
+        batch = implicit_edges(edges)(batch.to(self.model.device))
+        check_read(batch, TERMS if len(self.terms) else PAIRS, edges)
+        return batch
 
     def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:
         """Takes the first layers out of training, and with them the embeddings unless told otherwise.

@@ -85,15 +85,25 @@ class DialogueFamily(TaskFamily):
         return "dialogues of the test split"
 
     def own_edges(self, config: TrainConfig, name: str) -> list[BaseTransform]:
-        from graphdep.training.build import PROBE, preset_edges
+        from graphdep.training.build import preset_edges
         from graphdep.transforms import EdgeConstructor, RewiredEdges
+        from graphdep.transforms.carried import carried
+        from graphdep.transforms.edge_set import CLIQUES
 
         edges, errors = preset_edges(config, name), cast(DialogueConfig, config).parse_errors
         if not errors:
             return [edges]
-        if not isinstance(edges, EdgeConstructor) or "clique" in edges(PROBE.clone()):
+        if not isinstance(edges, EdgeConstructor) or CLIQUES in carried(edges):
             raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
         return [RewiredEdges(edges, errors, config.seed)]
+
+    def reads(self, config: TrainConfig) -> frozenset[str]:
+        from graphdep.training.build import ATTENTION
+        from graphdep.transforms.edge_set import ROOT
+
+        if config.encoder == "dialogbert":  # an utterance is what its ROOT is
+            return ATTENTION["transformer"].reads | {ROOT}
+        return ATTENTION[config.encoder].reads
 
     def example(
         self,

@@ -61,6 +61,11 @@ class PostTrainingFamily(TaskFamily):
             seed=config.seed,
         )
 
+    def reads(self, config: TrainConfig) -> frozenset[str]:
+        from graphdep.transforms.edge_set import CLS
+
+        return super().reads(config) | {CLS}
+
     def floor(self, task: LearningTask, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         return cast("PostTrainingTask", task).floor(outputs, split)
 

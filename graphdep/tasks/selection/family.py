@@ -88,10 +88,22 @@ class SelectionFamily(TaskFamily):
         """As of every family, and the marks that the model of an objective reads."""
         from torch_geometric.transforms import Compose
 
-        from graphdep.tasks.selection.model import objective_edges
+        from graphdep.tasks.selection.model import check_sia_edges, objective_edges
 
-        edges, further = super().edges(config), objective_edges(cast(SelectionConfig, config))
+        config = cast(SelectionConfig, config)
+        check_sia_edges(config)
+        edges, further = super().edges(config), objective_edges(config)
         return Compose([edges, *further]) if further else edges
+
+    def reads(self, config: TrainConfig) -> frozenset[str]:
+        from graphdep.tasks.selection.model import sia_edges
+        from graphdep.transforms.carried import carried
+        from graphdep.transforms.edge_set import CLS
+
+        config = cast(SelectionConfig, config)
+        if config.readout != "cls" or (config.sia_edges and CLS in carried(sia_edges(config))):
+            return super().reads(config)
+        return super().reads(config) | {CLS}
 
     def comparable(self, mine: Splits, other: Splits) -> bool:
         """Models of words and of pieces rank the same pools: those whose candidates are right and wrong in

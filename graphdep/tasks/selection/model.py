@@ -30,11 +30,12 @@ from graphdep.nn.models.selection import SPEAKERS, SelectionModel
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
-from graphdep.training.build import backbone_of
+from graphdep.training.build import backbone_of, told
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, SharedBatches
 from graphdep.training.splits import EpochSampler, Splits
+from graphdep.transforms.carried import carried, unread
 from graphdep.transforms.controls import example_hash, mix
 from graphdep.transforms.nodes import Nodes
 from graphdep.transforms.presets import choice
@@ -357,6 +358,14 @@ def sia_edges(config: SelectionConfig) -> BaseTransform:
     own: dict[str, Any] = {name: getattr(config, name) for name in given}
     # The multiplicative mask looks at pairs one by one.
     return T.resolve(config.sia_edges, implicit=config.sia_mask != "multiplicative", **own)
+
+
+def check_sia_edges(config: SelectionConfig) -> None:
+    """Raises :class:`ValueError` where SIA's layers do not read what their edges carry."""
+    if config.sia_edges is not None and (vain := unread(carried(sia_edges(config)), C.SIAConv.reads)):
+        raise ValueError(
+            f"'sia_edges' cannot be {config.sia_edges!r}: they carry {told(vain)}, which SIA does not read"
+        )
 
 
 def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) -> nn.Module:

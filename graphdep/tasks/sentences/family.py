@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -18,7 +17,6 @@ from graphdep.tasks.sentences.settings import (
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import Published, StructureRows, TaskFamily, label_columns
 from graphdep.training.task import Task
-from graphdep.transforms.presets import is_own
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
     from graphdep.training.splits import Splits
     from graphdep.visualization.side import Answer
     from graphdep.vocab import RelationVocab, Vocab
-
-logger = logging.getLogger("graphdep.training")
 
 
 class SentenceFamily(TaskFamily):
@@ -120,17 +116,12 @@ class SentenceFamily(TaskFamily):
             config, pretrained_edges(config) if config.pretrained else preset_edges(config, name)
         )
 
-    def begin(self, task: LearningTask, config: TrainConfig) -> None:
-        from graphdep.training.build import root_sees_words
+    def reads(self, config: TrainConfig) -> frozenset[str]:
+        from graphdep.training.build import encoder_reads
+        from graphdep.transforms.edge_set import CLS, ROOT
 
-        # A preset is what a paper says; edges of one's own may have forgotten what the model is read from.
-        own = config.edges is not None and is_own(config.edges)
-        if own and not config.pretrained and not root_sees_words(task.edges):
-            logger.warning(
-                "edges %r: ROOT sees no word, and its state stands for the sentence, so that all texts are "
-                "one to the model; edges | RootEdges() mends it",
-                config.edges,
-            )
+        config = cast(SentenceConfig, config)
+        return encoder_reads(config) | {CLS if config.pretrained else ROOT}
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         from graphdep.training.build import backbone_of, check_nodes

@@ -1,0 +1,104 @@
+"""What edges carry beside their pairs, and whether a model reads it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Set
+from typing import Any
+
+import torch
+from torch_geometric.data import Batch
+from torch_geometric.transforms import BaseTransform
+
+from graphdep.data import EncodedUtterance, NodeType, text_data
+from graphdep.sentence import Sentence
+from graphdep.transforms.edge_set import CLIQUES, CLS, DISTANCES, MARKS, NODES, ROOT, TYPES, EdgeSet, steps_of
+from graphdep.transforms.fingerprint import applied_to_probe, with_marks
+from graphdep.transforms.nodes import Nodes
+from graphdep.vocab import RelationVocab, Vocab, VocabTokens
+
+_COLUMNS = {"edge_type": frozenset({TYPES, DISTANCES}), "edge_mark": frozenset({MARKS})}
+_PAIRS = ("edge_index", "edge_index_explicit")
+
+
+def carried(edges: BaseTransform) -> frozenset[str]:
+    """What edges carry, by the names in :mod:`graphdep.transforms.edge_set`.
+
+    Transforms declare it (``carries``), and of several in turn each adds its own and drops what it writes
+    anew (``drops``). What declares nothing, such as edges of your own, is tried on a small batch: then a
+    further column of edges carries what its key names.
+
+    Args:
+        edges: A constructor, a preset's transform, or any other.
+
+    Raises:
+        ValueError: If a transform that declares nothing fails on that batch.
+    """
+    found: frozenset[str] = frozenset()
+    for step in steps_of(edges):
+        own: frozenset[str] | None = getattr(step, "carries", None)
+        if own is None:
+            return observed(edges)
+        found = (found - getattr(step, "drops", frozenset())) | own
+    return found
+
+
+def observed(edges: BaseTransform) -> frozenset[str]:
+    """What edges carry of a small batch; arguments and errors as of :func:`carried`."""
+    before, after = applied_to_probe(edges)
+    found: frozenset[str] = frozenset()
+    for key in after:
+        if key.startswith("edge_") and key not in _PAIRS:
+            found |= _COLUMNS.get(key, frozenset({key}))
+    if "clique" in after:
+        found |= {CLIQUES}
+    if after["node_type"].numel() != before["node_type"].numel():
+        found |= {NODES}
+    source, target, kind = _pairs(after)
+    if bool(((kind[target] == NodeType.ROOT) & (kind[source] != NodeType.ROOT)).any()):
+        found |= {ROOT}
+    return found | {CLS} if _cls_sees_all(edges) else found
+
+
+def unread(carries: Set[str], reads: Set[str]) -> frozenset[str]:
+    """What edges carry and a model does not read. A type tells a distance, so that who reads one of them
+    reads the column; what ROOT and [CLS] see is no matter to who does not read these.
+    """
+    column = {TYPES, DISTANCES} if reads & {TYPES, DISTANCES} else set()
+    return frozenset(carries - reads - column - {ROOT, CLS})
+
+
+def missing(carries: Set[str], reads: Set[str]) -> frozenset[str]:
+    """What a model reads and edges do not carry; nodes of their own and cliques need not be there."""
+    return frozenset(reads - carries - {NODES, CLIQUES})
+
+
+def _pairs(data: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Source and target of all pairs, those of cliques too, and the types of nodes."""
+    nodes = Nodes(Batch(**data))
+    clique = data.get("clique")
+    edge_index = data.get("edge_index" if clique is None else "edge_index_explicit")
+    if edge_index is None:
+        edge_index = nodes.index.new_zeros(2, 0)
+    source, target = EdgeSet(nodes, edge_index[0], edge_index[1], clique).materialize().edge_index
+    return source, target, data["node_type"]
+
+
+def _cls_sees_all(edges: BaseTransform) -> bool:
+    try:
+        source, target, kind = _pairs(edges(_pair_of_texts().clone()).to_dict())
+    except Exception:  # of code that is not ours, and may be for words alone
+        return False
+    seen = kind != NodeType.WORD  # what is no word need not be seen
+    seen[source[kind[target] == NodeType.CLS]] = True
+    return bool(seen.all())
+
+
+@functools.cache
+def _pair_of_texts() -> Batch:
+    """A pair of texts of two words each, as a pretrained encoder reads it."""
+    sentence = Sentence(["a", "b"], [0, 1], ["root", "dep"], constituents=[("NP", 0, 2)])
+    tokens = VocabTokens(Vocab([]))
+    text = EncodedUtterance.of(sentence, tokens, RelationVocab(), phrases=True)
+    batch: Batch = with_marks(Batch.from_data_list([text_data(text, text, tokens=tokens, max_length=16)]))
+    return batch
