@@ -20,7 +20,7 @@ from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare
 from graphdep.training.config import TrainConfig, resolve_model
 from graphdep.training.evaluation import PREDICTIONS, Predictions, read_predictions, shared_groups
-from graphdep.training.family import build_edges, family_of, load_splits
+from graphdep.training.family import family_of, load_splits
 from graphdep.training.rows import row_settings
 from graphdep.training.run import alone_in, run_folder, run_on_other_edges, train
 from graphdep.training.splits import Splits
@@ -318,7 +318,7 @@ def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> li
     try:
         configs = [TrainConfig.of(**{**settings, "task": task, "seed": seed}) for seed in seeds]
         configs[0].own_edges()  # these and what their model does not read fail before hours of parsing
-        build_edges(configs[0])
+        family_of(configs[0].task).edges(configs[0])
         return configs
     except ValueError as error:
         raise ValueError(f"model {settings['model']!r}: {error}") from None

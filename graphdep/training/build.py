@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
-    from graphdep.training.family import TaskFamily
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +146,7 @@ _SEEN = {
 }
 
 
-def check_read(family: TaskFamily, config: TrainConfig, edges: list[BaseTransform]) -> None:
+def check_read(family: Any, config: TrainConfig, edges: list[BaseTransform]) -> None:
     """Raises :class:`ValueError` where edges carry what the model does not read, so that it would be the one
     without, or lack what it reads.
 
@@ -177,7 +176,7 @@ def told(kinds: Set[str]) -> str:
 
 
 def _misfit(
-    family: TaskFamily, config: TrainConfig, edges: list[BaseTransform]
+    family: Any, config: TrainConfig, edges: list[BaseTransform]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """What the model reads and edges lack, and what they carry and it does not read."""
     reads, there = family.reads(config), carried(Compose(edges))
@@ -194,7 +193,7 @@ def _model(config: TrainConfig) -> str:
     return f"model {config.model!r}{said}"
 
 
-def _first_fitting(family: TaskFamily, config: TrainConfig, setting: str, names: Iterable[str]) -> str:
+def _first_fitting(family: Any, config: TrainConfig, setting: str, names: Iterable[str]) -> str:
     """The first of some edges, or models, with which edges and model fit, for people."""
     does = "do" if setting == "edges" else "does"
     for name in names:

@@ -575,5 +575,6 @@ def load_splits(
             damaged.
         FileNotFoundError: If a raw file is missing.
     """
-    build_edges(config)  # where edges and model do not fit, it is known before hours of parsing
-    return family_of(config.task).load(config, splits or config.splits, vocab, pretrained, relations, labels)
+    family = family_of(config.task)
+    family.edges(config)  # a mismatch of edges and model is known before hours of parsing
+    return family.load(config, splits or config.splits, vocab, pretrained, relations, labels)

@@ -15,8 +15,8 @@ from torch_geometric.utils import cumsum
 
 from graphdep.transforms.edge_set import CLIQUES, CLS, EdgeConstructor, EdgeSet
 from graphdep.transforms.nodes import Nodes, ends_of, expand_ranges, write
+from graphdep.transforms.options import choice, constructor_repr, count, refuse_keys
 from graphdep.transforms.phrases import Phrases, top_words
-from graphdep.transforms.presets import choice, constructor_repr, count, refuse_keys
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import PhraseVocab
 

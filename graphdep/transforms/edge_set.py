@@ -25,7 +25,7 @@ from graphdep.transforms.nodes import (
     sorted_unique,
     write_edges,
 )
-from graphdep.transforms.presets import constructor_repr
+from graphdep.transforms.options import constructor_repr
 
 
 class EdgeSet:

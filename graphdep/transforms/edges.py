@@ -25,7 +25,7 @@ from graphdep.transforms.edge_set import (
     near_pairs,
 )
 from graphdep.transforms.nodes import Nodes, check_pieces, contains, expand_ranges, insert_nodes, write_edges
-from graphdep.transforms.presets import choice, constructor_repr, count, node_type_names, refuse_keys
+from graphdep.transforms.options import choice, constructor_repr, count, node_type_names, refuse_keys
 
 
 class AncestorEdges(EdgeConstructor):

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
-from graphdep.transforms.presets import choice
+from graphdep.transforms.options import choice
 
 
 def expand_ranges(start: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,7 @@ from graphdep.data.node_table import NodeType
 from graphdep.transforms.edge_set import CLIQUES, NODES, EdgeConstructor, EdgeSet
 from graphdep.transforms.edges import SelfLoops
 from graphdep.transforms.nodes import Nodes, check_pieces, expand_ranges, insert_nodes
-from graphdep.transforms.presets import choice, constructor_repr, count, refuse_keys
+from graphdep.transforms.options import choice, constructor_repr, count, refuse_keys
 from graphdep.vocab.vocab import PhraseVocab
 
 

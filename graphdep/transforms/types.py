@@ -34,7 +34,7 @@ from graphdep.transforms.nodes import (
     sorted_unique,
     write_edges,
 )
-from graphdep.transforms.presets import constructor_repr, count
+from graphdep.transforms.options import constructor_repr, count
 from graphdep.vocab.relations import RelationVocab
 
 

@@ -805,6 +805,6 @@ def check_read(data: Data, reads: Set[str], edges: object) -> None:
     for key, kind in (("edge_type", TYPES), ("edge_mark", MARKS)):
         if key in data and kind not in reads:
             raise ValueError(
-                f"'edges' cannot be {edges!r}: they carry {key!r}, which nothing here reads (typed pairs are read "
-                "by an encoder with add_terms()); for the pairs alone take the constructor of these"
+                f"'edges' cannot be {edges!r}: they carry {key!r}, which nothing here reads (an encoder with "
+                "add_terms() reads types); for the pairs alone take the constructor of these"
             )

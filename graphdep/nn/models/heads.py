@@ -13,8 +13,8 @@ from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder
 from graphdep.nn.models.transformer import TextEncoder, check_sentences
 from graphdep.transforms.nodes import Nodes, check_pieces
+from graphdep.transforms.options import choice, count
 from graphdep.transforms.phrases import in_span, path_words, top_words
-from graphdep.transforms.presets import choice, count
 
 
 class ClassificationHead(nn.Module):

@@ -20,7 +20,8 @@ from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, example_bounds, example_of, words_of
-from graphdep.transforms.presets import count, preset_options, resolve
+from graphdep.transforms.options import count
+from graphdep.transforms.presets import preset_options, resolve
 from graphdep.vocab.relations import RelationVocab
 
 READOUTS = ("cls", "mean", "pair")

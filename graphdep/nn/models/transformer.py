@@ -23,7 +23,8 @@ from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.transforms.edge_set import TYPES
-from graphdep.transforms.presets import count, resolve
+from graphdep.transforms.options import count
+from graphdep.transforms.presets import resolve
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,7 +15,7 @@ from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.sentence.sentence import RULES
 from graphdep.transforms.nodes import expand_ranges
-from graphdep.transforms.presets import count
+from graphdep.transforms.options import count
 from graphdep.vocab.vocab import PhraseVocab
 
 WHOLE = PhraseVocab()["ROOT"]

@@ -21,7 +21,7 @@ from graphdep.nn.models.baselines.matching import (
     padded_images,
 )
 from graphdep.nn.models.transformer import TransformerLayer
-from graphdep.transforms.presets import count
+from graphdep.transforms.options import count
 
 
 class AttentiveModule(nn.Module):

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, word_mean
-from graphdep.transforms.presets import count
+from graphdep.transforms.options import count
 
 
 class TreeLevels:

@@ -24,7 +24,7 @@ from graphdep.nn.models.transformer import (
     utterance_bounds,
     with_positions_in_utterance,
 )
-from graphdep.transforms.presets import count
+from graphdep.transforms.options import count
 
 
 class HREDEncoder(ContextEncoder):

@@ -15,7 +15,7 @@ from torch_geometric.utils import scatter, softmax
 
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import example_bounds, example_of, words_of
-from graphdep.transforms.presets import count
+from graphdep.transforms.options import count
 from graphdep.vocab.vocab import UNK_ID
 
 

@@ -15,7 +15,7 @@ from graphdep.nn.models.baselines.constituent_trees import (
     ConstituentEncoder,
     States,
 )
-from graphdep.transforms.presets import count
+from graphdep.transforms.options import count
 from graphdep.vocab.vocab import UPOS, PhraseVocab
 
 CELLS = ("lstm", "rnn")

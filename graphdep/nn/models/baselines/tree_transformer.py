@@ -23,7 +23,7 @@ from graphdep.nn.models.transformer import (
     with_positions_in_utterance,
     words_of,
 )
-from graphdep.transforms.presets import count
+from graphdep.transforms.options import count
 
 FORMS = ("paper", "code")
 
