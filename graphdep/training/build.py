@@ -210,8 +210,12 @@ def _first_fitting(family: Any, config: TrainConfig, setting: str, names: Iterab
 
 def _by_likeness(config: TrainConfig) -> list[str]:
     """Names of rows, those on these edges first, and of these the shortest, which is mostly the plain one."""
-    own = [(name, preset) for name, preset in config.models.items() if preset.stands_for is None]
-    return [name for name, _ in sorted(own, key=lambda row: (row[1].edges != config.edges, len(row[0])))]
+    return [
+        name
+        for name, _ in sorted(
+            config.models.items(), key=lambda row: (row[1].edges != config.edges, len(row[0]))
+        )
+    ]
 
 
 def _row(config: TrainConfig, model: str) -> TrainConfig:

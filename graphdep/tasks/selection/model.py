@@ -37,7 +37,8 @@ from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs
 from graphdep.training.splits import EpochSampler, Splits
 from graphdep.transforms.carried import carried, unread
 from graphdep.transforms.controls import example_hash, mix
-from graphdep.transforms.nodes import Nodes, choice
+from graphdep.transforms.nodes import Nodes
+from graphdep.transforms.options import choice
 from graphdep.vocab.pieces import VocabTokens
 from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
