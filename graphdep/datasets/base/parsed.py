@@ -719,6 +719,7 @@ class WordDataset(ParsedDataset):
             self.train_is_for = "the labels are learned from it unless 'labels' are given"
         reads = {"arcs": options.get("arcs", "basic"), "constituents": options.get("constituents", False)}
         self._parser = self._resolve(root, parser, reads)
+        self.is_parsed = self._parser is not None  # copies have no parser
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
 
     def _resolve(

@@ -437,7 +437,7 @@ class Agreement(LabelDataset):
     def _names(self, split: str) -> list[str]:
         ending = "test" if (split, self.train_from) == ("train", "test") else ENDINGS[split]
         brackets = f"{self.name}_bracket.{ending}"
-        return [brackets] if self._parser is None else [brackets, f"{self.name}.{ending}"]
+        return [brackets, f"{self.name}.{ending}"] if self.is_parsed else [brackets]
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:

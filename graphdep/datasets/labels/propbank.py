@@ -327,7 +327,7 @@ class PropBankEWT(LabelDataset):
 
     ===========  =======================================================================================
     ``"heads"``  each argument's label at one word of it, that nearest to the root of the gold tree, the first
-                 of several (:func:`~graphdep.datasets.labels.span_head.span_head`); ``O`` at all others
+                 of several (:func:`~graphdep.datasets.labels.propbank.span_head`); ``O`` at all others
     ``"spans"``  BIO: ``B-ARG0`` at the first word of an argument, ``I-ARG0`` at further ones, ``O`` outside
     ===========  =======================================================================================
 

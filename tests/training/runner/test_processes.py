@@ -184,7 +184,7 @@ def test_an_error_of_one_process_ends_them_all(words):
 FIRST_FAILS = """
 import sys
 from graphdep.cli import app
-from graphdep.training.runner import run
+from graphdep.training import run
 
 def fails(*args, **given):
     raise OSError(28, "No space left on device", "curves.png")
