@@ -30,7 +30,7 @@ from graphdep.training.encoder_config import (
 )
 from graphdep.training.settings import NOISY_TREES, PARSED
 from graphdep.transforms.carried import carried, missing, unread
-from graphdep.transforms.edge_set import CLIQUES, CLS, DISTANCES, MARKS, NODES, ROOT, TYPES, Compose
+from graphdep.transforms.edge_set import CLIQUES, CLS, CLS_ALL, DISTANCES, MARKS, NODES, ROOT, TYPES, Compose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,8 @@ _CARRIED = {
 }
 _SEEN = {
     ROOT: "ROOT sees no word, and its state is what {model} is read from (edges | RootEdges() mends it)",
-    CLS: "they keep words from [CLS], which {model} is read from (edges | SpecialEdges() mends it)",
+    CLS: "[CLS] sees no word, and its state is what {model} is read from (edges | SpecialEdges() mends it)",
+    CLS_ALL: "they keep words from [CLS], which {model} is read from (edges | SpecialEdges() mends it)",
 }
 
 
@@ -210,12 +211,11 @@ def _first_fitting(family: Any, config: TrainConfig, setting: str, names: Iterab
 
 def _by_likeness(config: TrainConfig) -> list[str]:
     """Names of rows, those on these edges first, and of these the shortest, which is mostly the plain one."""
-    return [
-        name
-        for name, _ in sorted(
-            config.models.items(), key=lambda row: (row[1].edges != config.edges, len(row[0]))
-        )
-    ]
+
+    def likeness(name: str) -> tuple[bool, int]:
+        return config.models[name].edges != config.edges, len(name)
+
+    return sorted(config.models, key=likeness)
 
 
 def _row(config: TrainConfig, model: str) -> TrainConfig:
@@ -418,7 +418,7 @@ def pretrained_edges(config: EncoderSettings) -> BaseTransform:
     """
     assert config.edges is not None
     edges = T.resolve(config.edges, implicit=True, **_options(config, config.edges))
-    if CLS in carried(edges) or not isinstance(edges, T.EdgeConstructor):
+    if CLS_ALL in carried(edges) or not isinstance(edges, T.EdgeConstructor):
         return edges
     return edges | T.SpecialEdges()
 

@@ -106,7 +106,10 @@ def plan_runs(
                 f"{path} is of another call, or of files that have changed: take another folder (--output)"
             )
         return planned
-    config = TrainConfig.of(rows.trees, **{**settings, "task": task})
+    configs = {row: TrainConfig.of(row, **{**settings, "task": task}) for row in rows.rows}
+    for of_row in configs.values():
+        family_of(of_row.task).edges(of_row)  # what a model does not read fails before hours of parsing
+    config = configs[rows.trees]
     if "test" not in config.splits:
         advice = family_of(task).missing_split(config, "test")
         raise ValueError(f"rows are compared on a test split, which {task!r} has none of here{advice}")

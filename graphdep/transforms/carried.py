@@ -12,7 +12,18 @@ from torch_geometric.transforms import BaseTransform
 
 from graphdep.data import EncodedUtterance, NodeType, text_data
 from graphdep.sentence import Sentence
-from graphdep.transforms.edge_set import CLIQUES, CLS, DISTANCES, MARKS, NODES, ROOT, TYPES, EdgeSet, steps_of
+from graphdep.transforms.edge_set import (
+    CLIQUES,
+    CLS,
+    CLS_ALL,
+    DISTANCES,
+    MARKS,
+    NODES,
+    ROOT,
+    TYPES,
+    EdgeSet,
+    steps_of,
+)
 from graphdep.transforms.fingerprint import applied_to_probe, with_marks
 from graphdep.transforms.nodes import Nodes
 from graphdep.vocab import RelationVocab, Vocab, VocabTokens
@@ -57,7 +68,7 @@ def observed(edges: BaseTransform) -> frozenset[str]:
     source, target, kind = _pairs(after)
     if bool(((kind[target] == NodeType.ROOT) & (kind[source] != NodeType.ROOT)).any()):
         found |= {ROOT}
-    return found | {CLS} if _cls_sees_all(edges) else found
+    return found | _seen_by_cls(edges)
 
 
 def unread(carries: Set[str], reads: Set[str]) -> frozenset[str]:
@@ -65,7 +76,7 @@ def unread(carries: Set[str], reads: Set[str]) -> frozenset[str]:
     reads the column; what ROOT and [CLS] see is no matter to who does not read these.
     """
     column = {TYPES, DISTANCES} if reads & {TYPES, DISTANCES} else set()
-    return frozenset(carries - reads - column - {ROOT, CLS})
+    return frozenset(carries - reads - column - {ROOT, CLS, CLS_ALL})
 
 
 def missing(carries: Set[str], reads: Set[str]) -> frozenset[str]:
@@ -84,14 +95,17 @@ def _pairs(data: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
     return source, target, data["node_type"]
 
 
-def _cls_sees_all(edges: BaseTransform) -> bool:
+def _seen_by_cls(edges: BaseTransform) -> frozenset[str]:
     try:
         source, target, kind = _pairs(edges(_pair_of_texts().clone()).to_dict())
     except Exception:  # of code that is not ours, and may be for words alone
-        return False
-    seen = kind != NodeType.WORD  # what is no word need not be seen
+        return frozenset()
+    words = kind == NodeType.WORD
+    seen = torch.zeros_like(words)
     seen[source[kind[target] == NodeType.CLS]] = True
-    return bool(seen.all())
+    if bool(seen[words].all()):
+        return frozenset({CLS, CLS_ALL})
+    return frozenset({CLS} if bool(seen[words].any()) else ())
 
 
 @functools.cache

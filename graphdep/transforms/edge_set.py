@@ -189,8 +189,10 @@ CLIQUES = "cliques"
 ROOT = "ROOT"
 """Some ROOT sees another node than ROOT."""
 CLS = "[CLS]"
+"""[CLS] sees a word."""
+CLS_ALL = "[CLS] of all"
 """[CLS] sees all words of its example."""
-_OF_EDGES = frozenset({TYPES, DISTANCES, MARKS, CLIQUES, ROOT, CLS})
+_OF_EDGES = frozenset({TYPES, DISTANCES, MARKS, CLIQUES, ROOT, CLS, CLS_ALL})
 
 
 class EdgeTransform(BaseTransform):

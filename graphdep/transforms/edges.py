@@ -15,6 +15,7 @@ from graphdep.data.node_table import NodeType
 from graphdep.transforms.edge_set import (
     CLIQUES,
     CLS,
+    CLS_ALL,
     MARKS,
     NODES,
     ROOT,
@@ -119,9 +120,11 @@ class CompleteEdges(EdgeConstructor):
 
     @property
     def carries(self) -> frozenset[str]:
+        cls = {"CLS", "WORD"} <= {*self.node_types}
         there = {
             ROOT: {"ROOT", "WORD"} <= {*self.node_types},
-            CLS: {"CLS", "WORD"} <= {*self.node_types} and self.scope == "example",
+            CLS: cls,
+            CLS_ALL: cls and self.scope == "example",
             CLIQUES: self.implicit,
         }
         return frozenset(kind for kind, is_there in there.items() if is_there)
@@ -352,7 +355,8 @@ class SpecialEdges(EdgeConstructor):
     def carries(self) -> frozenset[str]:
         joined = {*itertools.product(self.node_types, self.others)}
         joined |= {(other, special) for special, other in joined}
-        return frozenset(kind for kind, name in ((ROOT, "ROOT"), (CLS, "CLS")) if (name, "WORD") in joined)
+        seen = {ROOT: "ROOT", CLS: "CLS", CLS_ALL: "CLS"}
+        return frozenset(kind for kind, name in seen.items() if (name, "WORD") in joined)
 
     def build(self, nodes: Nodes) -> EdgeSet:
         special = nodes.is_type(self.node_types).nonzero().view(-1)

@@ -235,5 +235,5 @@ def test_only_the_command_line_imports(monkeypatch, tmp_path):
 
 
 def test_in_a_fresh_process_the_current_folder_can_be_imported_from(fresh, tiny):
-    result = fresh("train", "--edges", "my_edges:Ahead", *tiny, "--json")
-    assert result["own_edges"]["edges"].startswith("Ahead() [")
+    result = fresh("train", "--edges", "my_edges:ROOTED", *tiny, "--json")
+    assert result["own_edges"]["edges"].startswith("((Ahead() | RootEdges(")

@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 from graphdep import Vocab, to_data
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.attention.layout import own_layout
-from graphdep.nn.conv import DAMConv
+from graphdep.nn.conv import AttentionConv, DAMConv
 from graphdep.nn.models import GraphTransformer
 from graphdep.testing import assert_same_data
 from graphdep.transforms import ChainTree, RelationNodes, resolve
@@ -94,14 +94,14 @@ def test_data_of_others_needs_no_node_table():
 def test_layers_may_have_edges_of_their_own(implicit):
     batch = batch_of("dt", implicit)
     kept = batch.clone()
-    layout = own_layout(batch, resolve("dra"))
+    layout = own_layout(batch, resolve("dra"), AttentionConv.reads)
     assert torch.equal(layout.pairs, batch_of("dra").edge_index)
     assert layout.edge_type is None
     assert_same_data(batch, kept)
     with pytest.raises(ValueError, match="'edges' must keep the nodes of the data"):
-        own_layout(batch, RelationNodes())
+        own_layout(batch, RelationNodes(), AttentionConv.reads)
     with pytest.raises(ValueError, match="'edges' \\(ChainTree.*builds no edges: put an edge constructor at"):
-        own_layout(batch, ChainTree())
+        own_layout(batch, ChainTree(), AttentionConv.reads)
 
 
 def test_written_out_layouts_keep_types_and_marks():

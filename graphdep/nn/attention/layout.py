@@ -790,11 +790,11 @@ def own_layout(data: Data, edges: BaseTransform, reads: Set[str]) -> AttentionLa
         )
     if own.edge_index is None and "clique" not in own:
         raise ValueError(f"'edges' ({edges}) builds no edges: put an edge constructor at its end")
-    check_read(own, reads, edges)
+    refuse_unread(own, reads, edges)
     return AttentionLayout.of(own)
 
 
-def check_read(data: Data, reads: Set[str], edges: object) -> None:
+def refuse_unread(data: Data, reads: Set[str], edges: object) -> None:
     """Raises :class:`ValueError` where edges have types or marks that nobody reads.
 
     Args:
@@ -805,6 +805,6 @@ def check_read(data: Data, reads: Set[str], edges: object) -> None:
     for key, kind in (("edge_type", TYPES), ("edge_mark", MARKS)):
         if key in data and kind not in reads:
             raise ValueError(
-                f"'edges' cannot be {edges!r}: they carry {key!r}, which nothing here reads (an encoder with "
-                "add_terms() reads types); for the pairs alone take the constructor of these"
+                f"'edges' cannot be {edges!r}: they carry {key!r}, which nothing here reads (an encoder "
+                "reads types once it has add_terms()); take the constructor of their pairs alone"
             )

@@ -20,7 +20,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data.encoded import trees_data
 from graphdep.io.files import disk_errors, file_mode, temporary_folder
 from graphdep.nn.attention.dispatch import BACKENDS
-from graphdep.nn.attention.layout import AttentionLayout, check_read, implicit_edges, own_layout
+from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, own_layout, refuse_unread
 from graphdep.nn.attention.relations import EdgeTerms, write_out
 from graphdep.nn.dropout import take_over_dropout
 from graphdep.nn.models.embedding import make_marks, marks_of, related_nodes, reset_marks
@@ -693,7 +693,7 @@ class PretrainedEncoder(TextEncoder):
         batch = Batch.from_data_list(examples)
         warn_of_cuts(batch.cut_words, length)
         batch = implicit_edges(edges)(batch.to(self.model.device))
-        check_read(batch, TERMS if len(self.terms) else PAIRS, edges)
+        refuse_unread(batch, TERMS if len(self.terms) else PAIRS, edges)
         return batch
 
     def freeze(self, layers: int = 0, embeddings: bool = True) -> PretrainedEncoder:

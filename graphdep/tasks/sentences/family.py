@@ -118,10 +118,10 @@ class SentenceFamily(TaskFamily):
 
     def reads(self, config: TrainConfig) -> frozenset[str]:
         from graphdep.training.build import encoder_reads
-        from graphdep.transforms.edge_set import CLS, ROOT
+        from graphdep.transforms.edge_set import CLS_ALL, ROOT
 
         config = cast(SentenceConfig, config)
-        return encoder_reads(config) | {CLS if config.pretrained else ROOT}
+        return encoder_reads(config) | {CLS_ALL if config.pretrained else ROOT}
 
     def adapt(self, task: LearningTask, config: TrainConfig) -> None:
         from graphdep.training.build import backbone_of, check_nodes

@@ -230,12 +230,6 @@ def test_settings_that_need_a_pretrained_encoder(setting, message):
         TrainConfig.of("dt", task="sst", **setting)
 
 
-def test_edges_that_keep_words_from_cls(short):
-    config = TrainConfig.of("bert", **{**short, "task": "sst", "edges": "gate"})
-    with pytest.raises(ValueError, match="edges 'gate' keep words from \\[CLS\\]"):
-        build_edges(config)
-
-
 @pytest.mark.parametrize("model", ["bert", "bert-dam"])
 def test_sentence_vectors_are_the_states_that_are_classified(model, short, opinions, tmp_path):
     from graphdep import SentenceEncoder

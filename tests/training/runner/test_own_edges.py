@@ -11,15 +11,14 @@ import torch
 
 from graphdep import RelationVocab, Vocab
 from graphdep.training import TrainConfig, evaluate, load_splits, load_task, run_folder, train
-from graphdep.training.build import root_sees_words
 from graphdep.training.checkpoint import RunState, save_task
 from graphdep.transforms import (
-    DependencyEdges,
     EdgeConstructor,
     EdgeSet,
     Nodes,
     RootEdges,
     SelfLoops,
+    SpecialEdges,
     register_edges,
 )
 from graphdep.transforms import presets as registry
@@ -270,19 +269,9 @@ def test_edges_that_see_the_batch(tiny, tmp_path):
     train(TrainConfig.of("dt", edges="of-batch", **{**tiny, "max_epochs": 1}), tmp_path)
 
 
-def test_a_root_that_sees_no_word_is_told(tiny, tmp_path, caplog):
-    assert root_sees_words(DependencyEdges("both"))
-    assert not root_sees_words(SelfLoops())
-    register_edges("alone", SelfLoops())
-    register_edges("ahead", ahead(1))
-    for edges, told in (("alone", True), ("ahead", False)):
-        caplog.clear()
-        train(TrainConfig.of("dt", edges=edges, **{**tiny, "max_epochs": 1}), tmp_path / edges)
-        assert ("ROOT sees no word" in caplog.text) == told
-
-
 def test_response_selection_takes_them_in_both_places(tmp_path):
-    register_edges("ahead", Ahead() | SelfLoops())
+    own = Ahead() | SelfLoops() | SpecialEdges()
+    register_edges("ahead", own)
     sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 2, "heads": 2, "max_length": 16}
     config = TrainConfig.of(task="ubuntu", encoder="transformer", edges="ahead", sia_edges="ahead", **sizes)
     state = RunState(config, Vocab(["a"], lower=True), RelationVocab(), {})
@@ -292,4 +281,4 @@ def test_response_selection_takes_them_in_both_places(tmp_path):
     forget()
     with pytest.raises(UnknownEdgesError):
         load_task(tmp_path / "selection.ckpt")
-    load_task(tmp_path / "selection.ckpt", Ahead() | SelfLoops())
+    load_task(tmp_path / "selection.ckpt", own)
