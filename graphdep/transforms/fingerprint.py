@@ -105,6 +105,11 @@ def _tried(
     ) from first
 
 
+def probe() -> Batch:
+    """The short batch on which edges are tried."""
+    return _batch(_short)
+
+
 def applied_to_probe(edges: BaseTransform) -> tuple[dict[str, Any], dict[str, Any]]:
     """A short batch, and what a transform makes of it."""
     return _tried(edges, _short)
