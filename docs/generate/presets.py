@@ -5,7 +5,10 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from graphdep.transforms import PRESETS, resolve
+from graphdep.nn import attention, conv
+from graphdep.transforms import PHRASE_PRESETS, PRESETS, resolve
+from graphdep.transforms.carried import carried
+from graphdep.transforms.edge_set import CLIQUES, CLS_ALL, DISTANCES, MARKS, NODES, ROOT, TYPES
 
 from . import figures
 from .markdown import code, summary, table
@@ -26,9 +29,44 @@ def row(name: str) -> tuple[str, ...]:
     )
 
 
+CARRIED = {
+    TYPES: "types",
+    DISTANCES: "distances",
+    MARKS: "marks",
+    NODES: "nodes of their own",
+    CLIQUES: "pairs not written out",
+    ROOT: "ROOT sees words",
+    CLS_ALL: "[CLS] sees all words",
+}
+
+
+def carried_and_read() -> list[tuple[str, ...]]:
+    """What edges carry, as the models are trained with them, and what layers read of it, by their
+    declarations.
+    """
+    rows = [
+        (f"edges `{name}`", carried(resolve(name, implicit=True)), "carried")
+        for name in (*PRESETS, *PHRASE_PRESETS)
+    ]
+    layers = [*vars(conv).values(), *vars(attention).values()]
+    rows += [(f"`{layer.__name__}`", layer.reads, "read") for layer in layers if hasattr(layer, "reads")]
+    return [(name, *(word if kind in kinds else "" for kind in CARRIED)) for name, kinds, word in rows]
+
+
 def page(figures_folder: Path) -> str:
     """Table and pictures, in Markdown."""
     parts = [table(HEADER, map(row, PRESETS))]
+    parts.append("\n## What edges carry, and what reads it\n")
+    parts.append(
+        "Edges that carry types, marks or nodes which the model does not read would be the edges without: "
+        "that is an error, and so are edges that lack what it reads. A type tells a distance, so that GATE "
+        "reads the types of `gate` as distances. For the pairs alone take the edges without types: "
+        "`transformer-utterance` for `dt`, `transformer` for `g2g` and `lisa-complete`, `tree` for `gate`, "
+        "or `--edges graphdep.transforms:TreeDistanceEdges` with `max_distance`. ROOT and [CLS] count where "
+        "the model is read from them; a pretrained encoder is given what [CLS] lacks where edges are a plain "
+        "set. Edges of your own say what they carry (`carries`), or a small batch shows it.\n"
+    )
+    parts.append(table(("", *CARRIED.values()), carried_and_read()))
     parts.append("\n## Published and measured\n")
     header = ("paper", "claim", "rows", "published or expected", "ours [95%]", "verdict")
     parts.append(table(header, published_and_ours()))

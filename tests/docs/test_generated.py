@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import graphdep.nn.conv
 import graphdep.transforms
 from graphdep.tasks import families
-from graphdep.transforms import PRESETS, EdgeConstructor
+from graphdep.transforms import PHRASE_PRESETS, PRESETS, EdgeConstructor
 from graphdep.transforms.controls import TreeTransform
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +48,20 @@ def test_every_preset_is_one_row_and_its_constructors_say_so() -> None:
     assert edges.presets_with("AncestorEdges") == ["sia", "sia-intra"]
     listed = {preset for name in edges.names() for preset in edges.presets_with(name)}
     assert listed == set(PRESETS)
+
+
+def test_what_edges_carry_and_layers_read_is_told_of_all() -> None:
+    rows = {name: dict(zip(presets.CARRIED, cells)) for name, *cells in presets.carried_and_read()}
+    assert {f"edges `{name}`" for name in (*PRESETS, *PHRASE_PRESETS)} <= rows.keys()
+    convs = [name for name in graphdep.nn.conv.__all__ if name != "ConstituentConv"]  # which has no edges
+    assert {f"`{name}`" for name in (*convs, "GatedRelationScore", "RelationKeyValue")} <= rows.keys()
+    assert rows["edges `dt`"]["types"] == "carried"
+    assert {name for name, row in rows.items() if row["types"] == "read"} == {
+        "`GatedRelationConv`",
+        "`RelationKeyValueConv`",
+        "`GatedRelationScore`",
+        "`RelationKeyValue`",
+    }
 
 
 def test_what_edges_read_is_what_was_measured() -> None:
