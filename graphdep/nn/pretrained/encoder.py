@@ -6,7 +6,7 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -139,7 +139,7 @@ def edges_of_layers(
     """
     made = {
         # Layers that share edges may do so with others that have terms.
-        transform: own_layout(data, transform, TERMS if _read(edges, transform, terms) else PAIRS)
+        transform: own_layout(data, transform, TERMS if _has_terms(edges, transform, terms) else PAIRS)
         for transform in set(edges.values())
     }
     by_layer = {number: made[transform] for number, transform in edges.items()}
@@ -164,8 +164,12 @@ def edges_of_layers(
     return LayerEdges(shared, own, added, backend, weights)
 
 
-def _read(edges: Mapping[int, BaseTransform], transform: BaseTransform, terms: Container[str]) -> bool:
-    """Whether a layer of these edges has terms."""
+def _has_terms(
+    edges: Mapping[int, BaseTransform],
+    transform: BaseTransform,
+    terms: Mapping[str, nn.Module] | nn.ModuleDict,
+) -> bool:
+    """Whether a layer with these edges has terms."""
     return any(str(number) in terms for number, own in edges.items() if own is transform)
 
 
