@@ -37,7 +37,9 @@ class Ahead(EdgeConstructor):
         self.step = step
 
     def build(self, nodes: Nodes) -> EdgeSet:
-        return EdgeSet(nodes, nodes.index[: -self.step], nodes.index[self.step :])
+        source, target = nodes.index[: -self.step], nodes.index[self.step :]
+        same = nodes.example[source] == nodes.example[target]
+        return EdgeSet(nodes, source[same], target[same])
 
     def __repr__(self) -> str:
         return "Ahead()"
