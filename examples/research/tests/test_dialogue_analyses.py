@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import runpy
-import sys
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,0 +1,17 @@
+"""The examples of the docstrings run as they stand."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "module", ["campaign", "claim", "design", "ledger", "open_claim", "verdicts", "probe_theory"]
+)
+def test_examples_of_docstrings(module, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = doctest.testmod(import_module(module if module == "probe_theory" else f"evidence.{module}"))
+    assert (done.attempted > 0, done.failed) == (True, 0)
